@@ -15,20 +15,20 @@ import (
 	"github.com/archivefs/archivefs/internal/fusectl"
 )
 
-// connection is a descriptor of our own for the mount's connection to the kernel: for what the
-// library has no words for, and to know whose the connection of that number is. It is closed when the
-// connection has ended, that of the library when nothing is worked on any more.
+// connection holds a second descriptor of the mount's connection to the kernel. It does what the library
+// cannot, and shows whether the connection's number is still ours. It is closed when the connection has
+// ended; the library closes its own when no request is in flight any more.
 type connection struct {
 	dir    string
 	is     mountID
 	epochs bool
 
 	mu sync.Mutex
-	// fd is -1 when it is closed.
+	// fd is -1 once closed.
 	fd int // +checklocks:mu
 }
 
-// connect mounts at dir and begins to answer the kernel.
+// connect mounts at dir and begins to serve the kernel's requests.
 func connect(dir string, raw fuse.RawFileSystem, o fuse.MountOptions) (*fuse.Server, *connection, error) {
 	fd, err := fusectl.Mount(dir, &fusectl.Options{
 		Source: cmp.Or(o.FsName, o.Name), Subtype: o.Name, AllowOther: o.AllowOther, MaxRead: o.MaxWrite, More: o.Options,
@@ -44,8 +44,8 @@ func connect(dir string, raw fuse.RawFileSystem, o fuse.MountOptions) (*fuse.Ser
 		_ = unix.Close(fd)
 		return nil, nil, errors.Join(err, c.discard())
 	}
-	// The library does not mount, so that it does not look into the mount either: who is killed
-	// while he waits for himself never ends.
+	// If the library mounted, it would also access the mount: a process that is killed while it
+	// waits for its own mount never ends.
 	server, err := fuse.NewServer(raw, fmt.Sprintf("/dev/fd/%d", fd), &o)
 	if err != nil {
 		return nil, nil, errors.Join(err, c.discard())
@@ -55,20 +55,20 @@ func connect(dir string, raw fuse.RawFileSystem, o fuse.MountOptions) (*fuse.Ser
 	return server, c, server.WaitMount()
 }
 
-// discard takes away a mount that nobody is behind.
+// discard detaches a mount that nobody serves.
 func (c *connection) discard() error {
 	c.close()
 	return fusectl.Detach(c.dir)
 }
 
-// mountID tells which mount is at a place.
+// mountID identifies a mount.
 type mountID struct {
-	minor  uint32 // of its device: the number of the connection, and another one's after that
-	unique uint64 // never another one's; 0 where the kernel has none (before Linux 6.8)
+	minor  uint32 // of its device: the number of the connection, reused after its end
+	unique uint64 // never reused; 0 before Linux 6.8
 }
 
-// mountIDAt tells which mount is at dir. Nobody is asked but the kernel, which knows: a process that
-// asks its own mount cannot be ended while it waits.
+// mountIDAt returns the id of the mount at dir. It makes the kernel answer without asking the mount: a
+// process that waits for its own mount cannot be killed.
 func mountIDAt(dir string) (mountID, error) {
 	var st unix.Statx_t
 	if err := unix.Statx(unix.AT_FDCWD, dir, unix.AT_STATX_DONT_SYNC|unix.AT_NO_AUTOMOUNT, unix.STATX_MNT_ID_UNIQUE, &st); err != nil {
@@ -81,7 +81,7 @@ func mountIDAt(dir string) (mountID, error) {
 	return id, nil
 }
 
-// isHere reports whether this mount, and no later one, is what can be seen at its place.
+// isHere reports whether this mount, and no later one, is the visible one at dir.
 func (c *connection) isHere() bool {
 	is, err := mountIDAt(c.dir)
 	return err == nil && is == c.is && (is.unique != 0 || !c.ended())
@@ -89,10 +89,10 @@ func (c *connection) isHere() bool {
 
 func (c *connection) hasEpochs() bool { return c.epochs }
 
-// newEpoch has the kernel look up every name again when it is used next (FUSE_NOTIFY_INC_EPOCH).
+// newEpoch makes the kernel look up every name again on its next use (FUSE_NOTIFY_INC_EPOCH).
 func (c *connection) newEpoch() error {
 	const header, incEpoch = 16, 8
-	message := make([]byte, header) // for no request, and with no body
+	message := make([]byte, header) // belongs to no request and has no body
 	binary.NativeEndian.PutUint32(message, header)
 	binary.NativeEndian.PutUint32(message[4:], incEpoch)
 	c.mu.Lock()
@@ -104,7 +104,7 @@ func (c *connection) newEpoch() error {
 	return err
 }
 
-// ended reports whether the connection has ended: it was unmounted everywhere, or aborted.
+// ended reports whether the connection has ended: unmounted everywhere, or aborted.
 func (c *connection) ended() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -121,7 +121,7 @@ func (c *connection) endedLocked() bool {
 	return err == nil && n > 0 && state[0].Revents&unix.POLLERR != 0
 }
 
-// abort ends the connection. While it has not ended nobody else has its number.
+// abort ends the connection. Its number cannot be another connection's until it has ended.
 func (c *connection) abort() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -133,16 +133,16 @@ func (c *connection) abort() error {
 		return nil
 	}
 	if is, lerr := mountIDAt(c.dir); lerr != nil || is != c.is {
-		return errors.Join(err, lerr) // out of sight
+		return errors.Join(err, lerr) // not visible at dir
 	}
-	_ = unix.Unmount(c.dir, unix.MNT_FORCE) // which aborts it, and may be busy then
+	_ = unix.Unmount(c.dir, unix.MNT_FORCE) // aborts it even if it then fails with EBUSY
 	if c.endedLocked() {
 		return nil
 	}
 	return err
 }
 
-// clear takes away what is left of the mount when its connection was aborted.
+// clear detaches what is left of the mount after its connection has ended.
 func (c *connection) clear() error {
 	if !c.isHere() {
 		return nil
@@ -150,8 +150,8 @@ func (c *connection) clear() error {
 	return fusectl.Detach(c.dir)
 }
 
-// unmount unmounts what is still mounted here. It fails while files are open, unless the connection
-// has ended: then nobody can do anything with them.
+// unmount unmounts dir if the mount is still there. It fails while files are open, unless the
+// connection has ended and made them unusable.
 func (c *connection) unmount() error {
 	if c.ended() || !c.isHere() {
 		return c.clear()
@@ -172,10 +172,9 @@ func (c *connection) close() {
 	}
 }
 
-// platformCapabilities are those of this system alone. That a write takes no privileges from a
-// file, of which none has any, spares the question for them (security.capability) before
-// each write but the first.
+// platformCapabilities are capabilities that only Linux has. Files here have no privileges to lose;
+// HANDLE_KILLPRIV_V2 saves a request for security.capability before each write but the first.
 const platformCapabilities = fuse.CAP_HANDLE_KILLPRIV_V2
 
-// asBacker is the mount's connection to the kernel, which can be asked to read files itself.
+// asBacker returns the server, which registers backing files with the kernel.
 func asBacker(server *fuse.Server) node.Backer { return server }

@@ -10,10 +10,10 @@ import (
 	"github.com/archivefs/archivefs/fs/internal/node"
 )
 
-// connection is the mount's connection to the kernel, of which the library knows all that there is.
+// connection is the mount's connection to the kernel, as far as the library offers it.
 type connection struct{ server *fuse.Server }
 
-// connect mounts at dir and begins to answer the kernel.
+// connect mounts at dir and begins to serve the kernel's requests.
 func connect(dir string, raw fuse.RawFileSystem, o fuse.MountOptions) (*fuse.Server, *connection, error) {
 	server, err := fuse.NewServer(raw, dir, &o)
 	if err != nil {
@@ -28,13 +28,13 @@ func (c *connection) newEpoch() error { return errors.ErrUnsupported }
 func (c *connection) ended() bool     { return false }
 func (c *connection) abort() error    { return errors.ErrUnsupported }
 
-// unmount waits for what is under way. To unmount twice does nothing.
+// unmount waits for requests in flight. A second call does nothing.
 func (c *connection) unmount() error { return c.server.Unmount() }
 func (c *connection) clear() error   { return nil }
 func (c *connection) close()         {}
 
-// platformCapabilities are those of this system alone.
+// platformCapabilities are capabilities that only this system has.
 const platformCapabilities = 0
 
-// asBacker is nil: only Linux reads files in place of a mount.
+// asBacker returns nil: only Linux has passthrough.
 func asBacker(*fuse.Server) node.Backer { return nil }

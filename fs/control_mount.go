@@ -16,19 +16,18 @@ import (
 	"github.com/archivefs/archivefs/internal/spool"
 )
 
-// NoteWaited tells the mount at dir that its uploads were waited for before an unmount, or that it
-// stays mounted after all.
+// NoteWaited notes in the mount at dir whether its uploads were waited for before an unmount.
 func NoteWaited(dir string, waited bool) error { return control.NoteWaited(dir, waited) }
 
 // Waited reports whether the uploads were waited for before the unmount.
 func (f *FileSystem) Waited() bool { return f.control.Waited() }
 
-// controlMount hands the mount to package control, which shows it.
+// controlMount gives package control access to the mount.
 type controlMount struct {
 	f *FileSystem
 
 	mu sync.Mutex
-	// kept are the files of uploads, by their ids.
+	// kept holds the files of uploads by id.
 	kept map[string]*staging.File // +checklocks:mu
 }
 
@@ -86,14 +85,15 @@ func (m *controlMount) Locate(ctx context.Context, wanted map[archive.ID]string)
 	return folders, err
 }
 
-// locatedDir is the directory that a folder was found as.
+// locatedDir is the directory of a located folder.
 type locatedDir struct {
 	id archive.ID
 	d  *tree.Dir
 	fs *FileSystem
 }
 
-// PathOf takes the directory that has the id by then, where d is not shown any more.
+// PathOf returns the path of a document in the directory, empty if it is not shown. If d is not shown
+// any more, it uses the directory that has the id by then.
 func (l locatedDir) PathOf(ctx context.Context, doc archive.ID) (string, error) {
 	d := l.d
 	if !d.IsShown() {

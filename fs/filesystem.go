@@ -28,15 +28,15 @@ type FileSystem struct {
 	kernel  *node.Kernel
 	control *control.Tree
 
-	// work is what Close waits for: uploads and background work.
+	// work tracks uploads and background work, for which Close waits.
 	work background.Work
-	// memory is given back after a walk.
+	// memory returns memory to the system after a walk.
 	memory background.Memory
-	// stopPrefetch ends what is prefetched.
+	// stopPrefetch cancels prefetches in flight.
 	stopPrefetch context.CancelFunc
 }
 
-// New makes a file system. Nothing is asked of the service before Check or Mount.
+// New makes a file system. It sends no request to the service.
 func New(opts Options) *FileSystem {
 	if opts.Now == nil {
 		opts.Now = time.Now
@@ -75,32 +75,29 @@ func New(opts Options) *FileSystem {
 	return f
 }
 
-// Away returns why the service could not be asked the last time, nil when it answered.
+// Away returns why the last request to the service failed to get an answer, nil when it got one.
 func (f *FileSystem) Away() *Failure { return f.Service.Away() }
 
-// Check asks the service for the top of its archive, so that a mount with a wrong address
-// or wrong credentials fails at once. While the service is away what is known of it will
-// do; Away then tells why.
+// Check lists the top of the archive, so that a mount with a wrong address or wrong credentials fails
+// at once. While the service is away a remembered listing will do; Away then returns the reason.
 func (f *FileSystem) Check(ctx context.Context) error {
 	return f.Root.Tree.LoadFolders(ctx, f.Root, tree.NeedNames)
 }
 
-// Recover takes up what an earlier mount left in the spool. It does not wait for the service.
+// Recover resumes what an earlier mount left in the spool. It does not wait for the service.
 func (f *FileSystem) Recover() { f.staging.Recover() }
 
-// Close waits for uploads and background work to end, at most until ctx is done; what the
-// service cannot take now stays in the spool. The file system must be unmounted, or out of
-// sight.
+// Close waits for uploads and background work, at most until ctx is done. What the service cannot take
+// now stays in the spool. The file system must be unmounted or detached.
 func (f *FileSystem) Close(ctx context.Context) error {
 	f.stopPrefetch()
 	err := f.work.Wait(ctx)
 	return errors.Join(err, f.staging.Close(ctx))
 }
 
-// Refresh lets everything that is remembered of the archive's structure be asked for anew when
-// somebody looks, before the ttl is over, and asks for the top of it itself. Contents stay:
-// those of archived documents never change. It returns why the service cannot be asked; what
-// is known is shown then.
+// Refresh invalidates all listings, also in the kernel, before their TTL is over, and lists the top of
+// the archive. Cached contents stay: those of archived documents never change. While the service is
+// away it returns the reason, and remembered listings are shown.
 func (f *FileSystem) Refresh(ctx context.Context) error {
 	f.Service.OutdateAll()
 	f.control.InvalidateAll()

@@ -23,8 +23,8 @@ type Mount struct {
 	fs     *FileSystem
 	server *fuse.Server
 	conn   *connection
-	// ended is closed when the connection to the kernel has, releasing when nothing that came through
-	// it is worked on any more, and what it left open is released.
+	// ended is closed when the connection to the kernel has ended; releasing when, after that, no
+	// request is in flight any more and the handles left open are about to be released.
 	ended, releasing chan struct{}
 }
 
@@ -63,14 +63,14 @@ func (f *FileSystem) Mount(dir string) (*Mount, error) {
 	return m, nil
 }
 
-// absences lets the kernel remember for how long a name is not there, which the library can do only
-// with one time for all names.
+// absences lets Lookup return negative entries, each with its own timeout. The library has one timeout
+// for all of them.
 type absences struct{ fuse.RawFileSystem }
 
 func (a absences) Lookup(cancel <-chan struct{}, header *fuse.InHeader, name string, out *fuse.EntryOut) fuse.Status {
 	status := a.RawFileSystem.Lookup(cancel, header, name, out)
 	if status == fuse.ENOENT && out.EntryTimeout() > 0 {
-		return fuse.OK // with the node 0
+		return fuse.OK // node 0: a negative entry
 	}
 	return status
 }
@@ -96,7 +96,7 @@ func (f *FileSystem) mountOptions() fuse.MountOptions {
 	return o
 }
 
-// logWriter takes what the FUSE library logs into our log.
+// logWriter writes the log of the FUSE library to our log.
 type logWriter struct{ f *FileSystem }
 
 func (w logWriter) Write(p []byte) (int, error) {
@@ -104,11 +104,11 @@ func (w logWriter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// endEvery is how often is looked whether the connection has been aborted. Of an unmount the
-// library tells at once, unless a request hangs.
+// endEvery is how often attend checks whether the connection was aborted. The library reports an
+// unmount at once, unless a request hangs.
 const endEvery = time.Second
 
-// attend waits for the end of the connection, and makes up for the releases that it dropped.
+// attend waits for the end of the connection, and releases the handles that the kernel did not.
 func (m *Mount) attend() {
 	served := make(chan struct{})
 	go func() {
@@ -128,7 +128,7 @@ func (m *Mount) attend() {
 	m.fs.kernel.Epochs.Stop()
 	close(m.ended)
 	if err := m.conn.clear(); err != nil {
-		m.fs.log.Debugf("take %s away: %v", m.Dir, err)
+		m.fs.log.Debugf("detach %s: %v", m.Dir, err)
 	}
 	m.conn.close()
 	<-served
@@ -138,21 +138,21 @@ func (m *Mount) attend() {
 	m.fs.kernel.Handles.ReleaseAll(context.Background())
 }
 
-// Ended is closed when the file system was unmounted, by whomever, or its connection to the kernel
-// aborted: nobody can use it any more.
+// Ended returns a channel that is closed when the file system was unmounted, by whomever, or its
+// connection to the kernel aborted.
 func (m *Mount) Ended() <-chan struct{} { return m.ended }
 
-// ErrNoHelper says that there is no fusermount3, which mounts for those who may not.
+// ErrNoHelper says that fusermount3, which mounts for unprivileged users, is missing.
 var ErrNoHelper = fusectl.ErrNoHelper
 
 // ErrBusy says that files of the mount are still open somewhere.
 var ErrBusy = errors.New("files of it are still open")
 
-// settling is how long an unmount waits beyond its patience for requests that are under way.
+// settling is how long Unmount waits beyond its patience for requests in flight.
 const settling = time.Second
 
-// Unmount unmounts. While files are open it tries again for patience, then it fails with
-// ErrBusy. What it released is waited for by Close.
+// Unmount unmounts the file system. While files are open it retries for patience, then it fails with
+// ErrBusy. FileSystem.Close waits for the files that it released.
 func (m *Mount) Unmount(patience time.Duration) error {
 	deadline := time.Now().Add(patience)
 	for ; ; time.Sleep(100 * time.Millisecond) {
@@ -174,16 +174,16 @@ func (m *Mount) Unmount(patience time.Duration) error {
 	defer limit.Stop()
 	select {
 	case <-m.releasing:
-	case <-limit.C: // a request hangs, or it is mounted elsewhere, too
+	case <-limit.C: // a request hangs, or there is another mount of it
 	}
 	return nil
 }
 
-// aborting is how long Abort may take.
+// aborting bounds the time that Abort takes.
 const aborting = 5 * time.Second
 
-// Abort ends the connection to the kernel, whatever waits for it: each request fails, and so does all
-// that is asked of the mount later. Where the user may not, the end of the process does the same.
+// Abort ends the connection to the kernel: requests in flight and all later ones fail. If the user is
+// not permitted to abort it, it ends with the process.
 func (m *Mount) Abort() {
 	done := make(chan error, 1)
 	go func() { done <- m.conn.abort() }()

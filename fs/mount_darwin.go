@@ -5,12 +5,12 @@ import (
 	"time"
 )
 
-// kernelTrust bounds how long the kernel may trust names and attributes of what can change:
-// macFUSE cannot be told of a change.
+// kernelTrust bounds the timeouts of names and attributes that can change: macFUSE has no way to
+// invalidate them.
 const kernelTrust = time.Second
 
-// platformOptions are options of mount_macfuse(8): the name that Finder shows, and no files
-// ._* and .DS_Store, which the archive would never get.
+// platformOptions returns options of mount_macfuse(8): the name that Finder shows, and no ._* and
+// .DS_Store files, which are never archived.
 func platformOptions(o *Options) []string {
 	options := []string{"noappledouble"}
 	if name := strings.Map(printableInOption, o.VolumeName); name != "" {
@@ -19,7 +19,7 @@ func platformOptions(o *Options) []string {
 	return options
 }
 
-// printableInOption takes away what ends an option or a name.
+// printableInOption replaces characters that would end an option or a name, and drops control characters.
 func printableInOption(r rune) rune {
 	switch {
 	case r == ',' || r == '\\' || r == '/' || r == ':':

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// kernelTrust is no bound: the kernel is told what changes earlier, where it can be.
+// kernelTrust is no bound: earlier changes are invalidated (node.Kernel.ForgetNames).
 const kernelTrust = time.Duration(math.MaxInt64)
 
 func platformOptions(*Options) []string { return nil }

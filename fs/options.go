@@ -13,14 +13,14 @@ import (
 	"github.com/archivefs/archivefs/internal/state"
 )
 
-// Archive is what the file system asks of the archive service.
+// Archive is the interface of the archive service that the file system needs.
 type Archive = remote.Archive
 
 // ContentMode says which representation of a document its file holds.
 type ContentMode = view.Mode
 
-// The content modes. ContentAuto takes the original, where the service does not have that
-// the PDF rendition, and where it has neither the JSON of document data.
+// The content modes. ContentAuto takes the original, the PDF rendition, or the JSON of the
+// document data: the first that the service has.
 const (
 	ContentAuto     = view.Auto
 	ContentOriginal = view.Original
@@ -33,17 +33,17 @@ type Options struct {
 	Archive Archive
 	Content *cache.Content
 	Facts   *cache.Facts
-	// Known keeps what is listed beyond the mount; nil: nothing does.
+	// Known keeps listings beyond the mount; nil keeps none.
 	Known *cache.Known
 	Spool *spool.Spool
 	State *state.Store
 	Log   logrus.FieldLogger
 
-	// Source is what the mount shows as its device: the address of the service.
+	// Source is the address of the service: the mount's device and the status show it.
 	Source string
-	// Version is told in the status.
+	// Version is shown in the status.
 	Version string
-	// Cure is told in the status while the service refuses the credentials.
+	// Cure is shown in the status while the service refuses the credentials.
 	Cure string
 	// TTL is how long a listing is trusted.
 	TTL time.Duration
@@ -52,31 +52,29 @@ type Options struct {
 	Mode     ContentMode
 	// List is passed to every document list.
 	List archive.ListOptions
-	// Async lets close return as soon as the file is safe in the spool; the archive gets it
-	// in the background.
+	// Async lets close return as soon as the file is durable in the spool; it is archived in the
+	// background.
 	Async bool
-	// Thumbnails lets file managers have documents downloaded to make thumbnails of them.
+	// Thumbnails permits downloads of documents for the thumbnails of file managers.
 	Thumbnails bool
-	// AllowDelete lets an inbox document be removed.
+	// AllowDelete permits removing inbox documents.
 	AllowDelete bool
 	ReadOnly    bool
 	UID, GID    uint32
 	Umask       uint32
-	// AllowOther lets other users in; the kernel then checks permissions.
+	// AllowOther permits access by other users; the kernel then checks permissions.
 	AllowOther bool
-	// ReadAhead is how many documents are fetched at a time before somebody opens them; 0:
-	// none is.
+	// ReadAhead is how many document prefetches may be in flight; 0 disables them.
 	ReadAhead int
 	// Listings bounds how many folders' listings are kept in memory.
 	Listings int
-	// VolumeName is what Finder on macOS shows; other systems show the mount point.
+	// VolumeName is the name that Finder on macOS shows; other systems show the mount point.
 	VolumeName string
-	// MountSource is what the table of mounts shows as what is mounted; empty for Source.
+	// MountSource replaces Source in the table of mounts unless empty.
 	MountSource string
-	// MountOptions are passed to the mount helper as they are.
+	// MountOptions are passed to the mount helper unchanged.
 	MountOptions []string
-	// PID is the process that the status names, and StateDir the directory in which the spool
-	// lies.
+	// PID is the process id in the status, StateDir the directory of the spool.
 	PID      int
 	StateDir string
 	// Now is the clock.

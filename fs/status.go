@@ -14,28 +14,28 @@ import (
 // Refusal is a change that was refused.
 type Refusal = errno.Refusal
 
-// Failure is something that went wrong.
+// Failure is an error in the status.
 type Failure = remote.Failure
 
-// Status is what `.archivefs/status.json` holds. Times are RFC 3339, names and texts are
-// escaped where they could harm a terminal.
+// Status is the content of `.archivefs/status.json`. Times are RFC 3339. Names and texts are escaped
+// where they could harm a terminal.
 type Status struct {
 	Version string    `json:"version"`
 	Service string    `json:"service"`
 	Mounted time.Time `json:"mounted"`
 	PID     int       `json:"pid"`
-	// StateDir is where uploads stay that the mount does not bring to the archive.
+	// StateDir keeps the uploads that the mount does not deliver.
 	StateDir string `json:"state-dir"`
 	Content  string `json:"content"`
 	ReadOnly bool   `json:"read-only"`
 	Health   string `json:"health"`
-	// Cure is what to do, where the service refuses the credentials.
+	// Cure says what to do while the service refuses the credentials.
 	Cure string `json:"cure,omitempty"`
-	// Disk says why the disk of StateDir takes no files, empty while it does.
+	// Disk says why the disk of StateDir takes no files; empty while it does.
 	Disk string `json:"disk,omitempty"`
-	// LastErrors are a few, the newest first. Where the service is away the first one says why.
+	// LastErrors are the last few errors, newest first. While the service is away the first says why.
 	LastErrors []Failure `json:"last-errors,omitempty"`
-	// LastRefusals are a few, the newest first.
+	// LastRefusals are the last few refusals, newest first.
 	LastRefusals []Refusal `json:"last-refusals,omitempty"`
 
 	Requests []archive.OperationStats `json:"requests"`
@@ -43,7 +43,7 @@ type Status struct {
 	Uploads  UploadStatus             `json:"uploads"`
 }
 
-// CacheStatus tells how often the service need not be asked.
+// CacheStatus has the statistics of the caches.
 type CacheStatus struct {
 	Folders   cache.ListingsStats `json:"folders"`
 	Documents cache.ListingsStats `json:"documents"`
@@ -51,51 +51,51 @@ type CacheStatus struct {
 	Content   cache.ContentStats  `json:"content"`
 }
 
-// UploadStatus tells what the archive does not have yet.
+// UploadStatus describes what the archive does not have yet.
 type UploadStatus struct {
 	Sending int64        `json:"sending"`
 	Bytes   int64        `json:"bytes"` // on disk, local files included
 	Local   int          `json:"local"` // files that stay on this machine: temporary or empty ones
 	List    []UploadInfo `json:"list"`  // pending and failed, oldest first
-	// Locals are those of the local files that hold something, oldest first, in the state StateLocal.
+	// Locals are the non-empty local files, oldest first, in the state StateLocal.
 	Locals []UploadInfo `json:"locals,omitempty"`
 }
 
-// UploadInfo is one file that is not archived yet, or could not be.
+// UploadInfo is a file or folder that is not archived yet, or could not be.
 type UploadInfo struct {
 	ID    string `json:"id"`
-	State string `json:"state"` // pending or failed, of a local file StateLocal
+	State string `json:"state"` // pending or failed; StateLocal for a local file
 	Path  string `json:"path"`
 	Size  int64  `json:"size"`
-	// Sent is how many bytes are on their way to the archive by now.
+	// Sent is how many bytes the delivery in flight has sent.
 	Sent    int64     `json:"sent,omitempty"`
 	Changed time.Time `json:"changed"`
-	// Directory: it is a folder to be made.
+	// Directory: it is a queued folder.
 	Directory bool `json:"directory,omitempty"`
-	// Incomplete: it failed because it is no whole file, or empty, as Error tells.
+	// Incomplete: it failed because the file is incomplete or empty; Error says which.
 	Incomplete bool `json:"incomplete,omitempty"`
-	// Never is why it is not even sent as it is; empty where it may be.
+	// Never is why it cannot be sent as it is; empty where it can.
 	Never string `json:"never,omitempty"`
-	// Waits: it was tried, and is tried again later; Error tells why.
+	// Waits: an attempt failed and it is tried again later; Error says why.
 	Waits bool `json:"waits,omitempty"`
-	// InDoubt: it waits because it was sent without an answer, and may still arrive.
+	// InDoubt: it waits because it was sent, got no answer, and may still arrive.
 	InDoubt bool   `json:"in-doubt,omitempty"`
 	Error   string `json:"error,omitempty"`
 }
 
-// StateLocal is the state of a file that is no upload: temporary, or not taken when it was to
-// become a document.
+// StateLocal is the state of a file that is not uploaded: a temporary one, or one that was refused
+// when it was to become a document.
 const StateLocal = "local"
 
-// Health words.
+// Values of Status.Health.
 const (
 	HealthOK      = "ok"
 	HealthAway    = "away"    // the service does not answer, or refuses the credentials
 	HealthDisk    = "disk"    // the disk of the state directory takes no files
-	HealthFailing = "failing" // an upload failed, and waits for somebody to decide
+	HealthFailing = "failing" // an upload failed and waits for a decision
 )
 
-// Status takes stock.
+// Status returns the current status.
 func (f *FileSystem) Status() Status {
 	failures := f.Service.Failures.List()
 	used, _ := f.staging.Spool.Usage()

@@ -14,15 +14,15 @@ import (
 	"github.com/archivefs/archivefs/internal/spool"
 )
 
-// Kept is what waits in a spool that no mount uses. It shows and decides as the control
-// directory of a mount does, but for what only the archive service could tell.
+// Kept is a spool that no mount uses. It lists and discards uploads as the control directory of a
+// mount does, except for what requires the archive service.
 type Kept struct{ Spool *spool.Spool }
 
-// mayBeArchived is said of an upload that has no reason of its own.
+// mayBeArchived is the reason of an interrupted upload that has none of its own.
 const mayBeArchived = "it was being sent, and the archive may have it already"
 
-// List tells what the archive does not have, or may not have, oldest first. Local files are
-// among them, in the state StateLocal: no folder shows their bytes.
+// List returns what the archive does not have, or may not have, oldest first. It includes local files
+// (StateLocal), because without a mount no folder shows them.
 func (k Kept) List() []UploadInfo {
 	list := []UploadInfo{}
 	for _, up := range k.Spool.List() {
@@ -41,8 +41,8 @@ func (k Kept) List() []UploadInfo {
 	return list
 }
 
-// Open opens the bytes of an upload. name is what the control directory of a mount calls the
-// file, and modified its time.
+// Open opens the bytes of an upload. name and modified are its name and time in the control directory
+// of a mount.
 func (k Kept) Open(id string) (f *os.File, name string, modified time.Time, err error) {
 	up, err := k.find(id)
 	if err != nil {
@@ -53,8 +53,8 @@ func (k Kept) Open(id string) (f *os.File, name string, modified time.Time, err 
 	return f, uploadName(&r), staging.ModifiedOf(&r), err
 }
 
-// Discard forgets an upload and its bytes. A folder that is to be made must be empty. Nobody
-// is sending, so that also what the archive may have goes.
+// Discard removes an upload and its bytes. A queued folder must be empty. Because nothing is being
+// sent, it also removes uploads that the archive may have.
 func (k Kept) Discard(id string) error {
 	up, err := k.find(id)
 	switch {
@@ -74,28 +74,28 @@ func (k Kept) find(id string) (*spool.Upload, error) {
 	return up, nil
 }
 
-// listed reports whether a file of the spool waits for the archive, or for somebody to
-// decide about it; local files do not.
+// listed reports whether a file of the spool waits for the archive or for a decision. Local files do
+// not.
 func listed(r *spool.Record) bool {
 	return r.State != spool.Confirmed && (r.State != spool.Created || r.Queued)
 }
 
-// holdsHere reports whether a local file holds something: it is somebody's work.
+// holdsHere reports whether it is a local file with content, which may be somebody's work.
 func holdsHere(up *spool.Upload, r *spool.Record) bool { return r.StaysHere() && up.Size() > 0 }
 
-// Why a local file that has no reason of its own is one.
+// Reasons of local files that have none of their own.
 const (
 	temporaryStays = "its name, or that of a directory it lies in, is a temporary one, and such a file stays on this machine"
 	takenForOne    = "it was taken for a temporary file: under another name it is archived"
 )
 
-// localInfo tells of a local file.
+// localInfo describes a local file.
 func localInfo(s *spool.Spool, up *spool.Upload, r *spool.Record) UploadInfo {
 	info := uploadInfo(s, up, r)
 	info.State = StateLocal
 	switch {
 	case !r.Forgotten.IsZero():
-		info.Error = "a temporary file that nobody changed for long, and no longer in its folder: its bytes are kept until " + staging.GoneOn(r).Format(time.DateOnly)
+		info.Error = "a temporary file, long unchanged and no longer shown in its folder: its bytes are kept until " + staging.GoneOn(r).Format(time.DateOnly)
 	case info.Error != "":
 	case staging.StaysHere(r):
 		info.Error = temporaryStays
@@ -105,7 +105,7 @@ func localInfo(s *spool.Spool, up *spool.Upload, r *spool.Record) UploadInfo {
 	return info
 }
 
-// uploadName is the name of an upload in the control directory.
+// uploadName returns the name of an upload in the control directory.
 func uploadName(r *spool.Record) string {
 	return names.Prefixed(r.ID, r.Name)
 }
@@ -122,7 +122,7 @@ func uploadInfo(s *spool.Spool, up *spool.Upload, r *spool.Record) UploadInfo {
 	}
 }
 
-// neverSent is why nobody can have something sent, empty where somebody can.
+// neverSent returns why an upload cannot be sent as it is, empty where it can.
 func neverSent(up *spool.Upload, r *spool.Record) string {
 	switch {
 	case up.Broken():

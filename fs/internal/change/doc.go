@@ -1,3 +1,3 @@
-// Package change is what mkdir, create, rename, rmdir and unlink mean to the archive. Folders makes,
-// removes and renames folders and local directories, Files does so with files and documents.
+// Package change carries out mkdir, create, rename, rmdir and unlink in terms of the archive.
+// Folders changes folders and local directories, Files changes files and documents.
 package change

@@ -12,21 +12,22 @@ import (
 	"github.com/archivefs/archivefs/internal/state"
 )
 
-// Files makes, removes and renames files and documents.
+// Files creates, removes and renames files and documents.
 type Files struct {
 	s       *staging.Area
 	Folders *Folders
 	state   *state.Store
-	// allowDelete lets an inbox document be removed.
+	// allowDelete permits the removal of inbox documents.
 	allowDelete bool
 }
 
-// New makes what changes names.
+// New returns the Files, with the Folders, of a mount.
 func New(s *staging.Area, kept *state.Store, allowDelete bool) *Files {
 	return &Files{s: s, Folders: &Folders{s: s}, state: kept, allowDelete: allowDelete}
 }
 
-// showAgain shows the document of the name that was set aside, nil without one.
+// showAgain shows the document that is hidden under the name. It returns nil if there is none, or
+// if something else has the name.
 func (c *Files) showAgain(d *tree.Dir, name string) *tree.Entry {
 	d.Mu.Lock()
 	defer d.Mu.Unlock()
@@ -37,8 +38,8 @@ func (c *Files) showAgain(d *tree.Dir, name string) *tree.Entry {
 	return d.Shown.Unhide(hidden)
 }
 
-// CreateOpen makes a file in the spool and opens it for writing. A temporary one stays here until
-// it gets another name.
+// CreateOpen creates a file in the spool and opens it for writing. A temporary file stays local
+// until it is renamed.
 func (c *Files) CreateOpen(ctx context.Context, d *tree.Dir, name string, a content.Access, temporary bool) (*tree.Entry, *staging.Handle, error) {
 	if err := c.Folders.mayHold(d, name); err != nil {
 		return nil, nil, err
@@ -60,8 +61,8 @@ func (c *Files) CreateOpen(ctx context.Context, d *tree.Dir, name string, a cont
 	return e, h, nil
 }
 
-// create puts an empty file into the spool and shows it. Under the name of a document that
-// was set aside it is that document, which gets new bytes.
+// create puts an empty file into the spool and shows it. If a document is hidden under the name,
+// create shows that document, which gets the new bytes.
 func (c *Files) create(d *tree.Dir, name string, temporary bool) (*tree.Entry, error) {
 	if d.Reach(name) != nil {
 		return nil, errno.ErrTaken
@@ -80,7 +81,7 @@ func (c *Files) create(d *tree.Dir, name string, temporary bool) (*tree.Entry, e
 	e.File.Store(&f.Leaf)
 	d.Mu.Lock()
 	defer d.Mu.Unlock()
-	if d.Shown.Reach(name) != nil { // a listing brought it meanwhile
+	if d.Shown.Reach(name) != nil { // a listing has shown one meanwhile
 		c.s.Discard(up)
 		return nil, errno.ErrTaken
 	}
@@ -89,10 +90,10 @@ func (c *Files) create(d *tree.Dir, name string, temporary bool) (*tree.Entry, e
 	return e, nil
 }
 
-// errNoRemoval refuses to delete what is archived.
+// errNoRemoval is returned for the removal of an archived document.
 var errNoRemoval = errno.Refuse(syscall.EPERM, "archived documents are not deleted")
 
-// Unlink removes what was never archived, and an inbox document where that is allowed.
+// Unlink removes a file that was never archived or, if the mount allows it, an inbox document.
 func (c *Files) Unlink(ctx context.Context, d *tree.Dir, name string) error {
 	if err := c.s.MayChange(); err != nil {
 		return err
@@ -110,10 +111,10 @@ func (c *Files) Unlink(ctx context.Context, d *tree.Dir, name string) error {
 	case d.Kind != tree.InboxDir:
 		return errNoRemoval
 	case !c.allowDelete:
-		return errno.Refuse(syscall.EPERM, "documents of an inbox are deleted only where the archive is mounted with --allow-delete")
+		return errno.Refuse(syscall.EPERM, "inbox documents can be deleted only if the archive is mounted with --allow-delete")
 	}
 	f := staging.FileOf(d, e)
-	f.Commit.Lock() // new bytes of it may be on their way
+	f.Commit.Lock() // new bytes of it may be in flight
 	defer f.Commit.Unlock()
 	if err := c.deleteDocument(ctx, d, doc.ID); err != nil {
 		return err
@@ -124,7 +125,7 @@ func (c *Files) Unlink(ctx context.Context, d *tree.Dir, name string) error {
 	return nil
 }
 
-// deleteDocument deletes an inbox document.
+// deleteDocument deletes an inbox document at the service.
 func (c *Files) deleteDocument(ctx context.Context, d *tree.Dir, id archive.ID) error {
 	err := c.s.Service.Change(ctx, func(ctx context.Context) error {
 		return c.s.Service.Archive.Delete(ctx, id)
@@ -138,8 +139,8 @@ func (c *Files) deleteDocument(ctx context.Context, d *tree.Dir, id archive.ID) 
 	return err
 }
 
-// removeLocal removes a file that the archive does not have. One that is being sent is
-// waited for: then the archive has it.
+// removeLocal removes a file that the archive does not have. It waits for an upload in flight, and
+// fails if that archives the file.
 func (c *Files) removeLocal(f *staging.File) error {
 	f.Commit.Lock()
 	defer f.Commit.Unlock()
@@ -147,10 +148,10 @@ func (c *Files) removeLocal(f *staging.File) error {
 		return errNoRemoval
 	}
 	if d, _ := f.Place(); d == nil {
-		return syscall.ENOENT // it was archived meanwhile, or failed
+		return syscall.ENOENT // it was archived or failed meanwhile
 	}
 	up := f.Pending()
-	if up.Record().Queued { // who has it open goes on writing
+	if up.Record().Queued { // recalled, so that open handles can write
 		if err := f.RecallLocked(up); err != nil {
 			return err
 		}

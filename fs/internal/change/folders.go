@@ -17,13 +17,14 @@ import (
 	"github.com/archivefs/archivefs/internal/spool"
 )
 
-// Folders makes, removes and renames folders and local directories.
+// Folders creates, removes and renames folders and local directories.
 type Folders struct{ s *staging.Area }
 
-// recentlyAway is how long a service that was found away is not asked for a folder.
+// recentlyAway is how long new folders are queued without a request after the service was found
+// away.
 const recentlyAway = 5 * time.Second
 
-// queuesFolders reports whether a new folder is queued without asking the service.
+// queuesFolders reports whether a new folder in d is queued without a request.
 func (c *Folders) queuesFolders(d *tree.Dir) bool {
 	if d.QueuedAs() != nil {
 		return true
@@ -32,8 +33,8 @@ func (c *Folders) queuesFolders(d *tree.Dir) bool {
 	return c.s.Async && away != nil && c.s.Service.Now().Sub(away.Time) < recentlyAway
 }
 
-// removeQueued removes a queued folder, which must be empty, before the service has it.
-// While it is being made that is waited for.
+// removeQueued removes a queued folder, which must be empty, before the service has it. It waits
+// for a request in flight that creates the folder.
 func (c *Folders) removeQueued(d *tree.Dir, e *tree.Entry) error {
 	up := e.Dir.QueuedAs()
 	if up == nil {
@@ -45,8 +46,8 @@ func (c *Folders) removeQueued(d *tree.Dir, e *tree.Entry) error {
 	return c.s.Folders.RemoveLocked(held, d, e, up)
 }
 
-// renameQueued gives a queued folder another place or name. While it is being made that is
-// waited for.
+// renameQueued moves or renames a queued folder. It waits for a request in flight that creates the
+// folder.
 func (c *Folders) renameQueued(d *tree.Dir, e *tree.Entry, to *tree.Dir, newName string) error {
 	up := e.Dir.QueuedAs()
 	if up == nil {
@@ -63,11 +64,11 @@ func (c *Folders) renameQueued(d *tree.Dir, e *tree.Entry, to *tree.Dir, newName
 	to.Mu.Unlock()
 	switch {
 	case e.Dir.QueuedAs() == nil:
-		return errno.ErrNotMoved // it was made meanwhile
+		return errno.ErrNotMoved // it was created meanwhile
 	case !free:
 		return errno.ErrNotFree
 	case to.Kind == tree.LocalDir, names.IsJunkDir(newName), to.Kind.Below() != e.Dir.Kind:
-		return errno.Refuse(syscall.EPERM, "a folder that waits to be made becomes one of the same kind, or none")
+		return errno.Refuse(syscall.EPERM, "a queued folder can only become a folder of the same kind")
 	case up.State() == spool.Sending:
 		return errno.ErrMayHave
 	}
@@ -79,13 +80,13 @@ func (c *Folders) renameQueued(d *tree.Dir, e *tree.Entry, to *tree.Dir, newName
 	to.Add(e.Renamed(newName))
 	c.retarget(e.Dir)
 	if up.Record().Queued {
-		c.s.Enqueue(up) // it may have left a folder that is not made
+		c.s.Enqueue(up) // it may have waited for the folder that it has left
 	}
 	return nil
 }
 
-// retargetFolder writes the place of a queued folder, which a folder above left, into its
-// record.
+// retargetFolder writes the new path of a queued folder into its record after a folder above it has
+// moved.
 func (c *Folders) retargetFolder(d *tree.Dir) {
 	up := d.Queued.Load()
 	if up == nil {
@@ -97,8 +98,8 @@ func (c *Folders) retargetFolder(d *tree.Dir) {
 	}
 }
 
-// Mkdir creates a folder at the service, or a local directory under a junk name. A folder that the
-// service cannot make now is queued where writes are asynchronous.
+// Mkdir creates a folder at the service, or a local directory if d is local or the name is a junk
+// name. With asynchronous writes, the folder is queued if the service is away.
 func (c *Folders) Mkdir(ctx context.Context, d *tree.Dir, name string) (*tree.Entry, error) {
 	if err := c.mayHold(d, name); err != nil {
 		return nil, err
@@ -126,7 +127,7 @@ func (c *Folders) Mkdir(ctx context.Context, d *tree.Dir, name string) (*tree.En
 	id, err := c.createFolder(ctx, d, name)
 	switch {
 	case err != nil && c.s.Async && archive.Away(err):
-		_ = c.s.Service.Answered(err) // so that the next one is not asked for, and in doubt, too
+		_ = c.s.Service.Answered(err) // so that the next folder is queued without a request
 		return c.s.Folders.Add(d, name, archive.Doubtful(err))
 	case err != nil:
 		return nil, err
@@ -139,8 +140,8 @@ func (c *Folders) Mkdir(ctx context.Context, d *tree.Dir, name string) (*tree.En
 	return c.addFolder(d, id, name), nil
 }
 
-// mayBeFolder refuses to make a folder at the service, or to call one so, that is a program's
-// workshop.
+// mayBeFolder refuses to give a folder at the service a name under which programs keep their own
+// files, such as .git.
 func mayBeFolder(name string) error {
 	if !names.IsWorkshop(name) {
 		return nil
@@ -148,12 +149,12 @@ func mayBeFolder(name string) error {
 	return errno.Refuse(syscall.EPERM, "a program keeps for itself what is in a directory called "+name+", and all of it would be archived for good: work in a directory of this machine")
 }
 
-// errQueueLooks says that the queue finds out whether a folder was made.
+// errQueueLooks says that the queue will find out whether a folder was created.
 var errQueueLooks = errors.New("the folder is queued")
 
-// createFolder creates a folder and finds out its id, by a listing where the answer does
-// not tell it. A service that has no time is neither looked at nor waited for where folders
-// are queued.
+// createFolder creates a folder and returns its id, taken from a listing if the answer has none. If
+// the service is busy and writes are asynchronous, it neither looks nor waits, because the queue
+// does.
 func (c *Folders) createFolder(ctx context.Context, d *tree.Dir, name string) (archive.ID, error) {
 	before := c.folderIDs(d)
 	var id archive.ID
@@ -180,8 +181,8 @@ func (c *Folders) createFolder(ctx context.Context, d *tree.Dir, name string) (a
 	return 0, fmt.Errorf("folder %s was created but is not listed: %w", archive.Printable(name), syscall.EIO)
 }
 
-// newFolder lists the directory afresh and returns the folder of that name that was not
-// there before, 0 when there is none.
+// newFolder lists the directory afresh and returns the id of a folder that has the name and is not
+// in before, 0 if there is none.
 func (c *Folders) newFolder(ctx context.Context, d *tree.Dir, name string, before map[archive.ID]bool) (archive.ID, error) {
 	d.Distrust()
 	if err := d.Tree.LoadFolders(ctx, d, tree.NeedListing); err != nil {
@@ -197,14 +198,14 @@ func (c *Folders) newFolder(ctx context.Context, d *tree.Dir, name string, befor
 	return 0, nil
 }
 
-// folderIDs is the set of sub-folders known now.
+// folderIDs returns the ids of the sub-folders that d shows.
 func (c *Folders) folderIDs(d *tree.Dir) map[archive.ID]bool {
 	d.Mu.Lock()
 	defer d.Mu.Unlock()
 	return d.Shown.Folders.IDs()
 }
 
-// addFolder shows a folder that was created here.
+// addFolder shows a folder that was created through this mount.
 func (c *Folders) addFolder(d *tree.Dir, id archive.ID, name string) *tree.Entry {
 	d.Mu.Lock()
 	defer d.Mu.Unlock()
@@ -217,7 +218,7 @@ func (c *Folders) addFolder(d *tree.Dir, id archive.ID, name string) *tree.Entry
 	return e
 }
 
-// Rmdir removes a directory that only this machine has.
+// Rmdir removes a local directory or a queued folder. A folder of the service cannot be removed.
 func (c *Folders) Rmdir(ctx context.Context, d *tree.Dir, name string) error {
 	if err := c.s.MayChange(); err != nil {
 		return err
@@ -239,7 +240,8 @@ func (c *Folders) Rmdir(ctx context.Context, d *tree.Dir, name string) error {
 	return nil
 }
 
-// renameDir renames a directory that only this machine has; folders stay where they are.
+// renameDir renames a local directory or a queued folder. A folder of the service cannot be
+// renamed.
 func (c *Folders) renameDir(d *tree.Dir, e *tree.Entry, to *tree.Dir, newName string, over *tree.Entry) error {
 	switch {
 	case e.Dir.QueuedAs() != nil && e.Dir.Kind != tree.LocalDir && over == nil:
@@ -247,7 +249,7 @@ func (c *Folders) renameDir(d *tree.Dir, e *tree.Entry, to *tree.Dir, newName st
 	case e.Dir.Kind != tree.LocalDir:
 		return errno.ErrNotMoved
 	case to.Kind != tree.LocalDir && !names.IsJunkDir(newName) || to.ID() != d.ID():
-		return errno.Refuse(syscall.EPERM, "a directory of this machine's own stays one, where it is")
+		return errno.Refuse(syscall.EPERM, "a local directory must stay local, and in its folder")
 	case over != nil:
 		return errno.ErrTaken
 	}
@@ -258,7 +260,7 @@ func (c *Folders) renameDir(d *tree.Dir, e *tree.Entry, to *tree.Dir, newName st
 	return nil
 }
 
-// retarget writes the directory's new place into the records of the files below it.
+// retarget writes the new place of d into the records of everything below it.
 func (c *Folders) retarget(d *tree.Dir) {
 	for _, e := range d.Entries() {
 		if e.Dir != nil {
@@ -272,8 +274,8 @@ func (c *Folders) retarget(d *tree.Dir) {
 	}
 }
 
-// mayHold refuses a new name in a directory. In the root and among the inboxes nothing
-// can be made, not even what would stay local.
+// mayHold refuses a name that cannot be created in d. Nothing can be created in the root or among
+// the inboxes, not even local files.
 func (c *Folders) mayHold(d *tree.Dir, name string) error {
 	switch {
 	case c.s.MayChange() != nil:
@@ -287,14 +289,14 @@ func (c *Folders) mayHold(d *tree.Dir, name string) error {
 	case !utf8.ValidString(name):
 		return errno.Refuse(syscall.EILSEQ, "the archive's names are Unicode, and this one is no UTF-8")
 	case strings.HasSuffix(name, ".part") && c.isArchived(d, strings.TrimSuffix(name, ".part")):
-		// Dolphin writes NAME.part and then removes NAME: refused here it says so, refused
-		// there it says nothing.
+		// Dolphin writes NAME.part and then removes NAME. It reports an error here, but not one of
+		// the removal.
 		return errno.Refuse(syscall.EPERM, "it would replace an archived document, and those do not change")
 	}
 	return nil
 }
 
-// isArchived reports whether an archived document is found under the name.
+// isArchived reports whether the name stands for an archived document.
 func (c *Folders) isArchived(d *tree.Dir, name string) bool {
 	e := d.Reach(name)
 	return e != nil && e.Doc.Load() != nil && d.Kind.Archives() && !e.Busy()

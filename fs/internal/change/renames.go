@@ -13,13 +13,12 @@ import (
 	"github.com/archivefs/archivefs/internal/spool"
 )
 
-// errUnclear says that the inbox still lists a document and its folder lists one of that
-// name which was not known there: another client's, or a copy.
-var errUnclear = errors.New("it cannot be told whether it was archived")
+// errUnclear says that the inbox still lists a document while the target folder lists a new one
+// with its name: another client's, or a copy.
+var errUnclear = errors.New("it is unclear whether it was archived")
 
-// archiveDocument moves an inbox document into a folder of the archive, with the keywords
-// that were set on it. Whether the service gives it a new id or not, the file stays the
-// same to those who have it open.
+// archiveDocument moves an inbox document into a folder of the archive, with the keywords that were
+// set on it. Open handles keep their file, even if the service gives the document a new id.
 func (c *Files) archiveDocument(ctx context.Context, d *tree.Dir, e *tree.Entry, to *tree.Dir, newName string) error {
 	if err := to.Tree.LoadDocuments(ctx, to, tree.NeedNames); err != nil {
 		return err
@@ -62,7 +61,7 @@ func (c *Files) archiveDocument(ctx context.Context, d *tree.Dir, e *tree.Entry,
 	}
 	if archived == nil {
 		if _, err := look(ctx); err != nil {
-			c.s.Service.Log.Warnf("list after archiving: %v", err) // it is archived all the same
+			c.s.Service.Log.Warnf("list after archiving: %v", err) // it is archived nevertheless
 		}
 	}
 	if keywords != nil {
@@ -80,20 +79,20 @@ func (c *Files) archiveDocument(ctx context.Context, d *tree.Dir, e *tree.Entry,
 	log.Infof("archived; it was document %d of an inbox", inbox.ID)
 	if archived == nil {
 		to.Distrust()
-		c.s.Changed(to, []string{newName}) // the kernel has the inbox document there
+		c.s.Changed(to, []string{newName}) // the kernel has the inbox document under that name
 	}
 	return nil
 }
 
-// documentIDs is the set of documents known in the directory.
+// documentIDs returns the ids of the documents that d shows.
 func (c *Files) documentIDs(d *tree.Dir) map[archive.ID]bool {
 	d.Mu.Lock()
 	defer d.Mu.Unlock()
 	return d.Shown.Here().Docs.IDs()
 }
 
-// newDocument finds what an inbox document became in the listing of its target: the same
-// id, or a new one with the name it was to get.
+// newDocument finds what an inbox document has become in the listing of its target: the document
+// with its id, else a new one with the requested name, else nil.
 func newDocument(docs []archive.Document, before map[archive.ID]bool, inbox *archive.Document, name string) *archive.Document {
 	name = nameOr(name, inbox)
 	var found *archive.Document
@@ -110,7 +109,7 @@ func newDocument(docs []archive.Document, before map[archive.ID]bool, inbox *arc
 	return found
 }
 
-// nameOr is the name that a document gets, its own where none is sent.
+// nameOr returns name or, if that is empty, the name that the document has.
 func nameOr(name string, doc *archive.Document) string {
 	if name == "" {
 		return doc.Name
@@ -118,8 +117,8 @@ func nameOr(name string, doc *archive.Document) string {
 	return name
 }
 
-// moveDocument shows e, now the document doc, in another directory. Without doc the
-// service does not list it yet: the next listing will show it.
+// moveDocument shows e in the directory to, as the document doc. If doc is nil the service does not
+// list it yet, and the next listing will show it.
 func (c *Files) moveDocument(d *tree.Dir, e *tree.Entry, to *tree.Dir, name string, doc *archive.Document) {
 	f := staging.FileOf(d, e)
 	d.Mu.Lock()
@@ -137,7 +136,7 @@ func (c *Files) moveDocument(d *tree.Dir, e *tree.Entry, to *tree.Dir, name stri
 		return
 	}
 	if shown := to.Shown.Document(doc.ID); shown != nil {
-		to.Shown.Drop(shown) // a listing was quicker
+		to.Shown.Drop(shown) // a listing was faster
 	}
 	shown := tree.NewEntry(name, doc, &f.Leaf)
 	shown.ServiceName, shown.Keep = doc.Name, c.s.KeepFor()
@@ -145,11 +144,11 @@ func (c *Files) moveDocument(d *tree.Dir, e *tree.Entry, to *tree.Dir, name stri
 	to.Shown.Add(shown)
 }
 
-// setAside answers the rename of an inbox document to a temporary name in its folder, by
-// which an editor that saves makes a backup before it creates the name anew (vim, Emacs).
-// The temporary name becomes a local copy. The document stays what it is at the service
-// and is not shown until a file is created under its name, which replaces its content, or
-// until the next listing shows it again. Refused, vim copies the document and removes it.
+// setAside renames an inbox document to a temporary name in its folder. Editors (vim, Emacs) do
+// that to save a backup before they create the file again. The temporary name becomes a local copy.
+// The document does not change at the service. It is hidden until a file created under its name
+// replaces its content, or until the next listing shows it again. If the rename failed, vim would
+// copy the document and remove it.
 func (c *Files) setAside(ctx context.Context, d *tree.Dir, e *tree.Entry, newName string, over *tree.Entry) error {
 	if c.s.Service.Archive.LacksReplace() {
 		return errno.ErrNoReplace
@@ -201,25 +200,25 @@ func (c *Files) setAside(ctx context.Context, d *tree.Dir, e *tree.Entry, newNam
 	return nil
 }
 
-// hideLocked sets a document aside.
+// hideLocked hides a document under its name.
 // +checklocks:d.Mu
 func (c *Files) hideLocked(d *tree.Dir, shown *tree.Entry, doc *archive.Document) {
 	hidden := tree.NewEntry(shown.Name, doc, nil)
 	hidden.ServiceName, hidden.Keep = shown.ServiceName, shown.Keep
-	// Its inode is another one: who has the old one open goes on with the copy.
+	// It gets another inode. Open handles stay with the old one, and so with the copy.
 	hidden.File.Store(&staging.NewFile(c.s, c.s.Inodes.Local(), d, hidden, doc, nil).Leaf)
 	d.Shown.Hide(hidden)
 }
 
-// setAsideAs returns the document of the name that is set aside, nil without one.
+// setAsideAs returns the document that is hidden under the name, nil if there is none.
 func (c *Files) setAsideAs(d *tree.Dir, name string) *tree.Entry {
 	d.Mu.Lock()
 	defer d.Mu.Unlock()
 	return d.Shown.Hidden(name)
 }
 
-// forgetShown makes the kernel forget the name that an entry was shown under when it went
-// under another one that it is found by.
+// forgetShown makes the kernel forget the name that d shows for an entry, if the caller used
+// another of its names.
 func (c *Files) forgetShown(d *tree.Dir, e *tree.Entry, used string) {
 	if e.Name != used {
 		c.s.Changed(d, []string{e.Name})
@@ -229,8 +228,8 @@ func (c *Files) forgetShown(d *tree.Dir, e *tree.Entry, used string) {
 // renameNoReplace is a flag of renameat2(2).
 const renameNoReplace = 1
 
-// Rename gives what has the name in d another place or name, as renameat2(2) does. It may archive an
-// inbox document, or a file that had a temporary name.
+// Rename moves or renames what has the name in d, as renameat2(2) does. This may archive an inbox
+// document, or a file that had a temporary name.
 func (c *Files) Rename(ctx context.Context, d *tree.Dir, name string, to *tree.Dir, newName string, flags uint32) error {
 	if err := c.Folders.mayHold(to, newName); err != nil {
 		return err
@@ -250,7 +249,7 @@ func (c *Files) Rename(ctx context.Context, d *tree.Dir, name string, to *tree.D
 		return errno.ErrTaken
 	}
 	if over == nil {
-		over = c.setAsideAs(to, newName) // an editor puts its backup back; nobody sees what is there
+		over = c.setAsideAs(to, newName) // an editor restores its backup over the hidden document
 	}
 	if over == e {
 		return nil
@@ -272,8 +271,8 @@ func (c *Files) Rename(ctx context.Context, d *tree.Dir, name string, to *tree.D
 	return err
 }
 
-// renameEntry gives what an entry stands for another place or name, that of over where
-// there is one.
+// renameEntry moves or renames what an entry stands for. over, if not nil, has the new name and is
+// replaced.
 func (c *Files) renameEntry(ctx context.Context, d *tree.Dir, e *tree.Entry, to *tree.Dir, newName string, over *tree.Entry) error {
 	if up := e.Upload(); up != nil {
 		before := up.Record()
@@ -288,21 +287,21 @@ func (c *Files) renameEntry(ctx context.Context, d *tree.Dir, e *tree.Entry, to 
 	return c.renameLocal(ctx, staging.FileAt(e), to, newName, over)
 }
 
-// renameDocument archives an inbox document or renames a document where it lies.
+// renameDocument renames a document in its folder, or archives an inbox document.
 func (c *Files) renameDocument(ctx context.Context, d *tree.Dir, e *tree.Entry, to *tree.Dir, newName string, over *tree.Entry) error {
 	switch {
 	case to == d && d.Kind == tree.InboxDir && names.IsJunk(newName) && !names.IsJunkDir(newName):
 		return c.setAside(ctx, d, e, newName, over)
 	case to.StaysLocal(newName):
-		return errno.Refuse(syscall.EPERM, "temporary names and directories stay on this machine: to put a document there is no archiving")
+		return errno.Refuse(syscall.EPERM, "temporary names and directories stay on this machine: a document cannot be archived there")
 	case to.QueuedAs() != nil:
-		return errno.Refuse(syscall.EBUSY, "the folder waits to be made, and the service does not know it yet")
+		return errno.Refuse(syscall.EBUSY, "the folder is queued, and the service does not know it yet")
 	case over != nil && over.Doc.Load() != nil && to.Kind.Archives():
 		return errno.ErrOverArchived
 	case over != nil:
 		return errno.ErrTaken
 	case e.Busy():
-		return errno.Refuse(syscall.EBUSY, "it has new content on this machine, or is emptied: write it in full first")
+		return errno.Refuse(syscall.EBUSY, "it has new content on this machine, or was emptied: write it in full first")
 	case to == d:
 		return c.renameHere(ctx, d, e, newName)
 	case d.Kind == tree.InboxDir && to.Kind.Archives():
@@ -313,7 +312,7 @@ func (c *Files) renameDocument(ctx context.Context, d *tree.Dir, e *tree.Entry, 
 	return errno.Refuse(syscall.EPERM, "the service has no operation that moves an archived document")
 }
 
-// renameHere gives a document another name in its folder.
+// renameHere renames a document in its folder.
 func (c *Files) renameHere(ctx context.Context, d *tree.Dir, e *tree.Entry, newName string) error {
 	shown := e.Doc.Load()
 	send := names.ToSend(shown, e.Name, newName)
@@ -348,13 +347,13 @@ func (c *Files) renameHere(ctx context.Context, d *tree.Dir, e *tree.Entry, newN
 	return nil
 }
 
-// errSettled says that a file was archived, or failed, while its rename waited for that.
+// errSettled says that a file was archived or failed while its rename waited for Commit.
 var errSettled = errors.New("the file is not local any more")
 
-// renameLocal gives a file that is not archived another name. Out of a temporary name into
-// a real one archives it: errors reach the caller and leave the file where it was. What is
-// being sent is waited for; what is queued goes on to the archive under its new name, or is
-// taken back when that is a temporary one.
+// renameLocal renames a file that is not archived. A rename from a temporary name to a real one
+// archives it; on an error the file keeps the temporary name. The rename waits for an upload in
+// flight. A queued file is archived under its new name, or taken back from the queue if that is a
+// temporary one.
 func (c *Files) renameLocal(ctx context.Context, f *staging.File, to *tree.Dir, newName string, over *tree.Entry) error {
 	c.s.Service.Work.Begin()
 	defer c.s.Service.Work.End()
@@ -373,7 +372,8 @@ func (c *Files) renameLocal(ctx context.Context, f *staging.File, to *tree.Dir, 
 	return c.renameLocalLocked(ctx, f, to, newName, over, other)
 }
 
-// renameLocalLocked is renameLocal under Commit of the file, and of other, which is the file of over, or nil.
+// renameLocalLocked is renameLocal under Commit of the file, and of other, which is the file of
+// over, or nil.
 // +checklocks:f.Commit
 func (c *Files) renameLocalLocked(ctx context.Context, f *staging.File, to *tree.Dir, newName string, over *tree.Entry, other *staging.File) error {
 	up := f.Pending()
@@ -400,12 +400,12 @@ func (c *Files) renameLocalLocked(ctx context.Context, f *staging.File, to *tree
 	}
 	c.moveToLocked(f, to, newName, over, replaced)
 	if up.Record().Queued {
-		c.s.Enqueue(up) // it may have left a folder that is not made
+		c.s.Enqueue(up) // it may have waited for the folder that it has left
 	}
 	return nil
 }
 
-// lockCommits locks Commit of two files, so that neither is sent.
+// lockCommits locks Commit of two files, in the order of their inode numbers.
 // +checklocksacquire:a.Commit
 // +checklocksacquire:b.Commit
 func lockCommits(a, b *staging.File) {
@@ -418,9 +418,9 @@ func lockCommits(a, b *staging.File) {
 	b.Commit.Lock()
 }
 
-// recallForLocked takes back from the queue what a rename puts an end to: what is replaced, and
-// the file itself when it is to stay local. Commit of other, which may be nil, is locked as well, which
-// checklocks cannot say.
+// recallForLocked takes back from the queue what a rename removes from it: other, which is
+// replaced, and the file itself if it is to stay local. Commit of other, which may be nil, is
+// locked as well, which checklocks cannot express.
 // +checklocks:f.Commit
 func (c *Files) recallForLocked(f *staging.File, up *spool.Upload, other *staging.File, local bool) error {
 	if local && up.Record().Queued {
@@ -437,8 +437,8 @@ func (c *Files) recallForLocked(f *staging.File, up *spool.Upload, other *stagin
 	return nil
 }
 
-// sendAsLocked archives the file under its new name, which it then has; on an error it is what it
-// was before.
+// sendAsLocked archives the file under its new name and moves it there. On an error the file is
+// left as it was.
 // +checklocks:f.Commit
 func (c *Files) sendAsLocked(ctx context.Context, f *staging.File, up *spool.Upload, before spool.Record, to *tree.Dir, newName string, over *tree.Entry, replaced *archive.Document) error {
 	id, sent, err := c.s.Delivery.SendLocked(ctx, f, up, to, false)
@@ -452,13 +452,13 @@ func (c *Files) sendAsLocked(ctx context.Context, f *staging.File, up *spool.Upl
 	return nil
 }
 
-// retarget gives a record another place and name.
+// retarget gives a record the place and name of another.
 func retarget(r *spool.Record, place spool.Record) {
 	r.Folder, r.Within, r.Inbox, r.Path, r.Local = place.Folder, place.Within, place.Inbox, place.Path, place.Local
 	r.Name, r.DocumentName, r.Replace, r.Temporary = place.Name, place.DocumentName, place.Replace, place.Temporary
 }
 
-// takeBack makes a file that the archive refused what it was before the rename, and keeps
+// takeBack restores a file that could not be archived to what it was before the rename, and keeps
 // the reason.
 func (c *Files) takeBack(up *spool.Upload, before spool.Record, err error) error {
 	if kerr := up.Reopen(); kerr != nil {
@@ -470,8 +470,8 @@ func (c *Files) takeBack(up *spool.Upload, before spool.Record, err error) error
 	return errors.Join(err, up.KeepRefused(err.Error()))
 }
 
-// mayReplace says what a local file may take the name of: a local file, or an inbox
-// document, which gets the new bytes and is returned.
+// mayReplace returns an error if a local file cannot replace over. If over is an inbox document,
+// which gets the new bytes, mayReplace returns that.
 func (c *Files) mayReplace(d *tree.Dir, name string, over *tree.Entry) (*archive.Document, error) {
 	if over == nil {
 		return nil, nil
@@ -501,8 +501,8 @@ func (c *Files) mayReplace(d *tree.Dir, name string, over *tree.Entry) (*archive
 	return nil, nil
 }
 
-// moveToLocked shows the file under another name, in place of over. With replaced it stands for
-// that document from now on, whose new bytes it holds. Under Commit it stays where it is until then.
+// moveToLocked shows the file under another name, in place of over. If replaced is not nil, the
+// file stands for that document and holds its new bytes.
 // +checklocks:f.Commit
 func (c *Files) moveToLocked(f *staging.File, to *tree.Dir, name string, over *tree.Entry, replaced *archive.Document) {
 	if over != nil {

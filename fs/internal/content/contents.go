@@ -14,31 +14,31 @@ import (
 	"github.com/archivefs/archivefs/fs/internal/view"
 )
 
-// Config configures Contents. The functions return at once.
+// Config configures Contents. The functions do not block.
 type Config struct {
-	// Config is of the service that the contents are from.
+	// Config configures the service that the contents come from.
 	remote.Config
 	Mode    view.Mode
 	Content *cache.Content
 	Facts   *cache.Facts
-	// Thumbnails lets file managers have documents downloaded to make thumbnails of them.
+	// Thumbnails permits downloads of documents for the thumbnails of file managers.
 	Thumbnails bool
-	// ReadAhead is how many documents are prefetched at a time; 0: none is.
+	// ReadAhead is how many document prefetches may be in flight; 0 disables them.
 	ReadAhead int
 	Memory    *background.Memory
-	// Staged is what waits on this machine to be shown.
+	// Staged is what waits on this machine to be archived.
 	Staged tree.Staged
-	// Changed tells the kernel that names of a directory changed.
+	// Changed makes the kernel look up names of a directory again.
 	Changed func(d *tree.Dir, names []string)
 	// NewLeaf makes the file of a document's entry.
 	NewLeaf func(ino uint64, d *tree.Dir, e *tree.Entry, doc *archive.Document) *tree.Leaf
-	// Reads reports whether the kernel reads a file of the cache itself.
+	// Reads reports whether the kernel can read a cached file itself.
 	Reads func(*os.File) bool
-	// DataChanged says that what is cached of a document's data is no longer right.
+	// DataChanged is called when the cached data of a document is outdated.
 	DataChanged func(doc archive.ID)
 }
 
-// Contents is what files read: the cache, what fills it, and the tree that they stand in.
+// Contents is what files read: the cache, what fills it, and the tree of the files.
 type Contents struct {
 	*tree.Tree
 	Content *cache.Content
@@ -53,7 +53,7 @@ type Contents struct {
 	dataChanged func(doc archive.ID)
 }
 
-// New makes the contents of a tree of which nothing is listed yet. What is prefetched ends with ctx.
+// New makes the contents of a tree without listings. Prefetches end with ctx.
 func New(ctx context.Context, c Config) *Contents {
 	service := remote.New(c.Config)
 	reps := &view.Representations{

@@ -1,6 +1,5 @@
-// Package content is what files show: the bytes of a document as those who have it open read
-// them, what is prefetched of the next ones, and whether the kernel reads a file of the cache
-// itself.
+// Package content is what files show: the bytes that open handles read of a document, the prefetch of
+// the next documents, and whether the kernel reads a cached file itself.
 //
-// It knows no FUSE.
+// It does not depend on FUSE.
 package content

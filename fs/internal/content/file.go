@@ -12,17 +12,16 @@ import (
 	"github.com/archivefs/archivefs/fs/internal/tree"
 )
 
-// File is a file as those who read it know it.
+// File is a file as its readers see it.
 type File struct {
 	tree.Leaf
 	Env *Contents
-	// As is what the file holds of its document, in the control directory; nil for what
-	// stands for it. It never changes.
+	// As is the rendition that a file of the control directory holds, nil for any other file. It
+	// never changes.
 	As *control.Rendition
-	// content is the serial of the content that the kernel may have pages of, 0 when that is
-	// not known.
+	// content is the serial of the content in the kernel's page cache, 0 when unknown.
 	content uint64 // +checklocks:Mu
-	// opened is the exact length that the last open found out; Sized says that there is one.
+	// opened is the exact length found by the last open; Sized says whether there is one.
 	opened int64 // +checklocks:Mu
 	Sized  bool  // +checklocks:Mu
 	// kernelSize is the length that the kernel was last given.
@@ -33,12 +32,12 @@ type File struct {
 	Handles int // +checklocks:Mu
 	// Way is how the handles are read.
 	Way way // +checklocks:Mu
-	// opening counts who is about to open it, dropping is closed when the kernel has dropped its
-	// pages, nil while it does not.
+	// opening counts opens in flight. dropping is closed when the kernel has dropped its pages, nil
+	// while it is not dropping any.
 	opening  int           // +checklocks:Mu
 	dropping chan struct{} // +checklocks:Mu
 	// Superseded is nil until another file takes the place of this one; then it holds the
-	// threads that were answered ESTALE.
+	// threads whose last open failed with ESTALE.
 	Superseded map[uint32]bool // +checklocks:Mu
 }
 
@@ -46,26 +45,26 @@ type File struct {
 // the file.
 type Reading struct {
 	reader  *cache.Reader
-	views   int // that hold the reader open
-	readers int // those of them whose handle only reads
+	views   int // Readers that hold reader open
+	readers int // those whose handle only reads
 	// Direct says that the kernel reads it itself. It never changes.
 	Direct bool
 }
 
-// Reader is what a handle reads of a document. The kernel has one set of pages and one
-// length for an inode, so all handles of a file read the same content. If the content changes
-// while a handle is open, the new content appears under a new inode.
+// Reader is what a handle reads of a document. The kernel has one page cache and one length for an
+// inode, so all handles of a file read the same content. If the content changes while a handle is
+// open, the new content appears under a new inode.
 type Reader struct {
 	*cache.Reader
 	file   *File
 	Of     *Reading
 	writes bool
-	// Former is what the same handle read before its file was written to: reads under way
+	// Former is what the same handle read before its file was written to: reads in flight
 	// may still use it.
 	Former *Reader
 }
 
-// ForgetData drops the cached document data, in which attributes stand, too.
+// ForgetData drops the cached document data, which also holds attributes.
 func (f *File) ForgetData(doc archive.ID) {
 	key := cache.Key{Document: doc, Representation: archive.Data}
 	f.Env.Content.Remove(key)
@@ -79,7 +78,7 @@ func (f *File) ForgetData(doc archive.ID) {
 	f.Sized = false
 }
 
-// Key is the content that stands for the document now.
+// Key returns the cache key of the content that the file shows.
 func (f *File) Key() cache.Key {
 	if f.As != nil {
 		return f.As.Key
@@ -87,7 +86,7 @@ func (f *File) Key() cache.Key {
 	return cache.Key{Document: f.Document().ID, Representation: f.Env.Reps.Of(f.Document().ID)}
 }
 
-// FormerSize is the length of what a reader got before.
+// FormerSize returns the length of the content that was read last, which may be outdated.
 func (f *File) FormerSize() (size int64, ok bool) {
 	if size, _, ok := f.OpenedSize(); ok {
 		return size, true
@@ -95,9 +94,8 @@ func (f *File) FormerSize() (size int64, ok bool) {
 	return f.Env.Content.Lookup(f.Key())
 }
 
-// CurrentSize is the length of what a reader gets, where it is known without asking. What
-// never changes keeps the length it was found to have. That of anything else is looked for
-// anew when the content would be asked for again.
+// CurrentSize returns the exact length that a reader gets, if it is known without a request. The length
+// of an immutable content is kept; any other is trusted only as long as the cached content itself.
 func (f *File) CurrentSize() (size int64, ok bool) {
 	if up := f.Pending(); up != nil {
 		return up.Size(), true
@@ -123,8 +121,8 @@ func (f *File) CurrentSize() (size int64, ok bool) {
 	return f.Env.Lengths.Listed(doc, key.Representation)
 }
 
-// LearnSize finds out the exact length of a document of which none is known, within bounds:
-// content is never downloaded for it.
+// LearnSize tries to find out the exact length of a document if it is unknown. It never downloads
+// content.
 func (f *File) LearnSize(ctx context.Context) {
 	if _, ok := f.CurrentSize(); ok {
 		return
@@ -144,23 +142,22 @@ func (f *File) EstimateTrust() time.Duration {
 	return d.Lengths().Paused(f.Document().ID)
 }
 
-// shownEntries is what a directory shows, in the order of the names.
+// shownEntries are the entries of a directory ordered by name.
 type shownEntries []*tree.Entry
 
 func (l shownEntries) Len() int { return len(l) }
 
 func (l shownEntries) Document(i int) *archive.Document { return l[i].Doc.Load() }
 
-// OpenedSize is the length that the last open found out; open says that its content is
-// still being read.
+// OpenedSize returns the length found by the last open; open says whether handles still read that
+// content.
 func (f *File) OpenedSize() (size int64, open, ok bool) {
 	f.Mu.Lock()
 	defer f.Mu.Unlock()
 	return f.opened, f.Reading != nil, f.Sized
 }
 
-// Tell notes the length that the kernel is given, and reports whether it was given another
-// one before.
+// Tell notes the length that the kernel is given, and reports whether it had another one.
 func (f *File) Tell(size int64) (other bool) {
 	f.Mu.Lock()
 	defer f.Mu.Unlock()
@@ -168,18 +165,17 @@ func (f *File) Tell(size int64) (other bool) {
 	return other
 }
 
-// A large document that is complete in the cache is read by the kernel itself, from the
-// cached file (FUSE passthrough: Linux 6.9, CAP_SYS_ADMIN). Where that does not work it is
-// read through us like any other.
+// The kernel itself reads a large document that is complete in the cache, from the cached file (FUSE
+// passthrough: Linux 6.9, CAP_SYS_ADMIN). Where that does not work, the document is read through us
+// like any other.
 //
-// The kernel answers EIO to an open unless all handles of an inode are read in the same way,
-// from the same file, and the library counts them by inode, too. So an inode comes to be
-// read by the kernel only with its very first handle, and is so as long as its handles read
-// that one file. One that was read through us, as while it was downloaded, stays so; when
-// nobody has it open any more another inode takes its place (supersede). What can be written
-// is always read through us.
+// The kernel fails an open with EIO unless all handles of an inode are read in the same way, from the
+// same file, and the library counts them by inode, too. So only the very first handle of an inode can
+// make the kernel read it, for as long as its handles read that one file. An inode that was read
+// through us, for instance during its download, stays so until nobody has it open; the next open then
+// gets another inode (supersede). Writable files are always read through us.
 
-// minDirect is from which length in bytes on that gains more than it costs at the open.
+// minDirect is the length in bytes from which passthrough gains more than it costs at the open.
 const minDirect = 1 << 20
 
 // way is how the handles of an inode are read.
@@ -187,20 +183,19 @@ type way uint8
 
 // The ways in which the handles of an inode are read.
 const (
-	undecided way = iota // it was never open
+	undecided way = iota // never opened
 	ThroughUs
 	ByKernel
 )
 
 // Access is how a file is opened.
 type Access struct {
-	PID                      uint32 // of the thread that opens it, as callerPID tells it
+	PID                      uint32 // the thread that opens it, 0 when unknown
 	Write, Truncate, Appends bool
-	Maps                     bool // for reading and writing
+	Maps                     bool // open for reading and writing, so it can be mapped
 }
 
-// Direct reports whether the kernel could read r by itself for a handle that is being
-// opened.
+// Direct reports whether the kernel could read r itself for a handle that is being opened.
 func (f *File) Direct(r *cache.Reader, a Access) bool {
 	if a.Write || r.Size() < minDirect || !f.Immutable(r.Key().Representation) {
 		return false
@@ -209,9 +204,8 @@ func (f *File) Direct(r *cache.Reader, a Access) bool {
 	return file != nil && f.Env.reads(file) && r.File() != nil
 }
 
-// wayLocked decides how the first handle of those that are open reads r, which the kernel
-// could read if direct says so. false means that another file is to take the place of this
-// one.
+// wayLocked decides how the first open handle reads r. direct says whether the kernel could read it.
+// wayLocked returns false if another file must take the place of this one.
 // +checklocks:f.Mu
 func (f *File) wayLocked(r *cache.Reader, direct bool) bool {
 	direct = direct && f.Handles == 0
@@ -226,9 +220,9 @@ func (f *File) wayLocked(r *cache.Reader, direct bool) bool {
 	return true
 }
 
-// Outlived reports whether the next to open the file, which the kernel could read by itself, gets
-// another inode (wayLocked), so that nobody will use the pages of this one, and nobody has it
-// open. Nobody can then open it before done is called.
+// Outlived reports whether the pages of this inode are useless: nobody has the file open, and the next
+// open, whose content the kernel could read itself, gets another inode (wayLocked). If so, opens wait
+// until done is called.
 func (f *File) Outlived() (done func(), ok bool) {
 	f.Mu.Lock()
 	defer f.Mu.Unlock()
@@ -246,7 +240,7 @@ func (f *File) Outlived() (done func(), ok bool) {
 	}, true
 }
 
-// EnterOpen begins to open the file, not while its pages are dropped, and leave ends that.
+// EnterOpen begins an open, after waiting for pages that are being dropped. leave ends it.
 func (f *File) EnterOpen() (leave func()) {
 	f.Mu.Lock()
 	defer f.Mu.Unlock()
@@ -264,7 +258,7 @@ func (f *File) EnterOpen() (leave func()) {
 	}
 }
 
-// ReadNext prefetches the documents after f, which is about to be opened for reading.
+// ReadNext prefetches documents after f, which is about to be opened for reading.
 func (f *File) ReadNext(pid uint32) {
 	d, name := f.Place()
 	if d == nil || !f.Env.Reps.Settled() {
@@ -286,7 +280,7 @@ func (f *File) ReadNext(pid uint32) {
 	}
 }
 
-// fetchWhole returns when the cache has all of the content.
+// fetchWhole downloads all of the content into the cache.
 func (f *File) fetchWhole(ctx context.Context, key cache.Key) error {
 	r, err := f.openAs(ctx, key.Document, key.Representation)
 	if err != nil {
@@ -307,7 +301,7 @@ func (f *File) fetchContent(ctx context.Context) (*cache.Reader, error) {
 	order := f.Env.Reps.Order()
 	if first := f.Env.Reps.Of(doc); first != order[0] {
 		if r, err := f.openAs(ctx, doc, first); err == nil {
-			return r, nil // put in here, and still cached as it was uploaded
+			return r, nil // uploaded from here, and still cached as uploaded
 		}
 	}
 	var err error
@@ -325,8 +319,8 @@ func (f *File) fetchContent(ctx context.Context) (*cache.Reader, error) {
 	return nil, f.Missed(err)
 }
 
-// Missed handles an error of a request about the document: where the service does not
-// have it any more, its directory is listed again.
+// Missed handles an error of a request about the document. If the service does not have it any more,
+// its directory is distrusted.
 func (f *File) Missed(err error) error {
 	if archive.KindOf(err) == archive.KindNotFound {
 		if d, name := f.Place(); d != nil {
@@ -337,14 +331,14 @@ func (f *File) Missed(err error) error {
 	return err
 }
 
-// Immutable reports whether a representation of the document never changes: an archived
-// document does not, but what is said about it (its data) and read in it (its text) does.
+// Immutable reports whether a representation of the document never changes. Those of an archived
+// document do not, except its data and its text.
 func (f *File) Immutable(rep archive.Representation) bool {
 	return rep != archive.Data && rep != archive.Text && f.Archived()
 }
 
-// MaxAge is how long a representation is trusted: for ever once it was fetched where it
-// never changes, else for the ttl or as long as the service says that it has not changed.
+// MaxAge returns how long a cached representation is used without revalidation: for ever if it is
+// immutable, else for the TTL.
 func (f *File) MaxAge(rep archive.Representation) time.Duration {
 	if f.Immutable(rep) {
 		return cache.Final
@@ -373,8 +367,8 @@ func (f *File) openAs(ctx context.Context, doc archive.ID, rep archive.Represent
 	return r, nil
 }
 
-// ReadErrno is the errno of a failed read. Programs take EAGAIN from read for the end of
-// the file, so they are told EIO.
+// ReadErrno returns the errno of a read. Programs take EAGAIN from read for the end of the file, so it
+// becomes EIO.
 func (f *File) ReadErrno(err error) syscall.Errno {
 	if err == nil {
 		return 0
@@ -393,8 +387,8 @@ func (f *File) GaveWay() bool {
 	return f.Superseded != nil
 }
 
-// Measure finds out whether the service has what the file of a rendition holds, and its length.
-// It downloads only what is small and whose length the service does not tell otherwise.
+// Measure finds out whether the service has the file's rendition, and its length. It downloads
+// renditions other than original and PDF, whose length the service cannot tell otherwise.
 func (f *File) Measure(ctx context.Context) error {
 	if _, ok := f.CurrentSize(); ok {
 		return nil
@@ -403,7 +397,7 @@ func (f *File) Measure(ctx context.Context) error {
 	if key.Representation == archive.Original || key.Representation == archive.PDF {
 		info, err := f.Env.Service.Archive.ContentInfo(ctx, key.Document, key.Representation)
 		if archive.KindOf(err) != archive.KindUnsupported {
-			if err == nil && info.Size > 0 { // many services answer 0 when they do not know
+			if err == nil && info.Size > 0 { // many services return 0 for an unknown size
 				f.measured(info.Size)
 			}
 			return err
@@ -415,7 +409,7 @@ func (f *File) Measure(ctx context.Context) error {
 	}
 	f.measured(r.Size())
 	if key.Representation != archive.Original && key.Representation != archive.PDF {
-		err = r.Wait(ctx) // else the download ends here, and starts again for a reader
+		err = r.Wait(ctx) // without it Close cancels the download, and a reader starts it again
 		if errors.Is(err, cache.ErrNotKept) {
 			err = nil
 		}
@@ -423,7 +417,7 @@ func (f *File) Measure(ctx context.Context) error {
 	return errors.Join(err, r.Close())
 }
 
-// measured notes the length of what the file of a rendition holds.
+// measured notes the length of the file's rendition.
 func (f *File) measured(size int64) {
 	if f.Immutable(f.As.Key.Representation) {
 		f.Env.Facts.Learn(f.As.Key, size)
@@ -435,8 +429,8 @@ func (f *File) measured(size int64) {
 	}
 }
 
-// OnlyForThumbnail reports whether to open the document would download it for nothing but a
-// thumbnail. A cached document is read like any other file.
+// OnlyForThumbnail reports whether opening the document would download it just for a thumbnail. Cached
+// documents can be read by thumbnailers, too.
 func (f *File) OnlyForThumbnail(pid uint32) bool {
 	if f.Env.thumbnails || f.As != nil {
 		return false
@@ -449,7 +443,7 @@ func (f *File) OnlyForThumbnail(pid uint32) bool {
 	return isThumbnailer(pid)
 }
 
-// Close gives the view back, and those before it. A nil view is none.
+// Close closes the reader and its former ones. A nil Reader is closed already.
 func (v *Reader) Close() error {
 	if v == nil {
 		return nil
@@ -472,20 +466,19 @@ func (v *Reader) Close() error {
 	return errors.Join(err, v.Former.Close())
 }
 
-// Current reports whether the view is of what the file holds: not when it was written to
-// through the mount since.
+// Current reports whether the reader still has the content of the file: it does not once the file was
+// written to through the mount.
 func (v *Reader) Current() bool {
 	v.file.Mu.Lock()
 	defer v.file.Mu.Unlock()
 	return v.file.Reading == v.Of && !v.file.rewrittenLocked()
 }
 
-// rewrittenLocked reports whether the file got other bytes here since its content was
-// opened last.
+// rewrittenLocked reports whether the file was rewritten here since its content was last opened.
 // +checklocks:f.Mu
 func (f *File) rewrittenLocked() bool { return f.Up != nil || !f.Sized }
 
-// viewLocked is a further view of what the file's handles read.
+// viewLocked returns a further Reader of what the file's handles read.
 // +checklocks:f.Mu
 func (f *File) viewLocked(writes bool) *Reader {
 	f.Reading.views++
@@ -495,18 +488,17 @@ func (f *File) viewLocked(writes bool) *Reader {
 	return &Reader{Reader: f.Reading.reader, file: f, Of: f.Reading, writes: writes}
 }
 
-// enter makes r what the file's handles read, or, when they read the same, gives it back
-// and joins them. While they read another content it returns nil and r is the caller's.
-// What a handle has read that may write does not count once the file was written to. It
-// returns nil also when the kernel could read r itself (direct), and not this inode. same
-// says that the kernel's pages are of this content.
+// enter makes r what the file's handles read. If they read the same content already, it closes r and
+// joins them. It returns nil, and r stays the caller's, in two cases: while they read another content,
+// unless they are all writers and the file was rewritten; and if direct says that the kernel could read
+// r itself, but not through this inode. same says whether the page cache has this content.
 func (f *File) enter(r *cache.Reader, writes, direct bool) (v *Reader, same bool) {
 	f.Mu.Lock()
 	defer f.Mu.Unlock()
 	same = f.content == r.Serial()
 	switch now := f.Reading; {
 	case now != nil && now.reader.Serial() == r.Serial():
-		_ = r.Close() // others have its file open
+		_ = r.Close() // other handles keep its file open
 	case now != nil && (now.readers > 0 || !f.rewrittenLocked()):
 		return nil, false
 	case !f.wayLocked(r, direct):
@@ -518,9 +510,10 @@ func (f *File) enter(r *cache.Reader, writes, direct bool) (v *Reader, same bool
 	return f.viewLocked(writes), same
 }
 
-// OpenView opens the document's content for a handle that is being opened. While others
-// read another content, or to have the kernel read it, the answer is ESTALE: the kernel then
-// looks the name up again and finds the file that takes the place of this one.
+// OpenView opens the document's content for a handle that is being opened. It fails with ESTALE while
+// others read another content, or if the kernel can read the content only through a new inode. The
+// kernel then looks the name up again and finds the file that takes the place of this one. same says
+// whether the page cache has this content.
 func (f *File) OpenView(ctx context.Context, a Access) (v *Reader, same bool, err error) {
 	if v, err := f.OpenFormer(a); v != nil || err != nil {
 		return v, true, err
@@ -537,8 +530,8 @@ func (f *File) OpenView(ctx context.Context, a Access) (v *Reader, same bool, er
 	return v, same, nil
 }
 
-// OpenContent opens what the file's handles read, else what the service has, for a handle
-// that has been open, or for a copy.
+// OpenContent opens what the file's handles read, else what the service has, for a handle that is
+// already open, or for a copy.
 func (f *File) OpenContent(ctx context.Context) (*Reader, error) {
 	if v := f.join(); v != nil {
 		return v, nil
@@ -553,14 +546,14 @@ func (f *File) OpenContent(ctx context.Context) (*Reader, error) {
 		}
 		return v, nil
 	}
-	if v := f.join(); v != nil { // others were quicker
+	if v := f.join(); v != nil { // another open was faster
 		return v, r.Close()
 	}
 	return &Reader{Reader: r, file: f, Of: &Reading{reader: r, views: 1}, writes: true}, nil
 }
 
-// join is a view of what the file's handles read, nil when that is nothing, or not what
-// the file holds.
+// join returns a Reader of what the file's handles read; nil when they read nothing, or the file was
+// rewritten.
 func (f *File) join() *Reader {
 	f.Mu.Lock()
 	defer f.Mu.Unlock()
@@ -570,17 +563,17 @@ func (f *File) join() *Reader {
 	return f.viewLocked(true)
 }
 
-// DoubtPages makes the kernel drop the file's pages when its document is opened next: they
-// hold what was written, which the service may refuse.
+// DoubtPages makes the kernel drop the file's pages at the next open of its document: they hold written
+// bytes, which the service may refuse.
 func (f *File) DoubtPages() {
 	f.Mu.Lock()
 	defer f.Mu.Unlock()
 	f.content = 0
 }
 
-// supersede puts a new file in the place of this one, with an inode of its own, which the
-// next lookup finds. It has the same number: programs compare those before and after they
-// open a file. Open handles keep this one. tid is the thread that is answered ESTALE.
+// supersede puts a new file, with an inode of its own, in the place of this one. The next lookup finds
+// it; open handles keep this one. The inode number stays the same: programs compare it before and after
+// they open a file. tid is the thread whose open fails with ESTALE.
 func (f *File) supersede(tid uint32) {
 	d, _ := f.Place()
 	if d != nil {
@@ -601,11 +594,10 @@ func (f *File) supersede(tid uint32) {
 	f.Superseded[tid] = true
 }
 
-// OpenFormer opens a file that another one has taken the place of; it returns nothing for
-// any other. By its name the kernel finds the new one when it is answered ESTALE. A thread
-// that comes again after that has this very file by a descriptor (/proc/self/fd): it gets
-// what those read that have it open, as with a file that was replaced by rename(2). Nobody
-// may begin to write to it.
+// OpenFormer opens a superseded file; for any other file it returns nil. The first open by a thread
+// fails with ESTALE, after which the kernel looks up the name and finds the new file. If the same thread
+// opens this one again, it came through a descriptor (/proc/self/fd): it gets what open handles read, as
+// with a file that was replaced by rename(2). Opens for writing always fail.
 func (f *File) OpenFormer(a Access) (*Reader, error) {
 	f.Mu.Lock()
 	defer f.Mu.Unlock()
@@ -616,7 +608,7 @@ func (f *File) OpenFormer(a Access) (*Reader, error) {
 		stale[a.PID] = true
 		return nil, syscall.ESTALE
 	default:
-		delete(stale, a.PID) // its next open may come by the name again
+		delete(stale, a.PID) // its next open may be by name again
 	}
 	if f.Reading == nil {
 		return nil, nil
@@ -624,7 +616,7 @@ func (f *File) OpenFormer(a Access) (*Reader, error) {
 	return f.viewLocked(false), nil
 }
 
-// Where is where the file is shown, for people, also in the control directory.
+// Where returns the path of the file, also in the control directory, for messages.
 func (f *File) Where() string {
 	if f.As != nil {
 		return f.As.Path
@@ -632,7 +624,7 @@ func (f *File) Where() string {
 	return f.Path()
 }
 
-// Archived reports whether the file is a document of the archive, which is immutable.
+// Archived reports whether the file is an archived document, which is immutable.
 func (f *File) Archived() bool {
 	if f.As != nil {
 		return f.As.Archived

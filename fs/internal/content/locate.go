@@ -7,12 +7,12 @@ import (
 	"github.com/archivefs/archivefs/fs/internal/tree"
 )
 
-// A search, and who asks for a document by its id, learns the ids of folders, of which some
-// were never looked at.
+// A search, and a request for a document by its id, return ids of folders that may never have been
+// listed.
 
-// Locate returns the directories of folders that are told by their ids, each with the name
-// of its mandator (archive.InInbox). Those that nobody looked at are asked for with one
-// request for the inboxes and one for the structure. What cannot be found is left out.
+// Locate returns the directories of folders by id. wanted maps each id to the name of its mandator
+// (archive.InInbox). Unlisted folders are found with at most one request for the inboxes and one for
+// the structure, and then listed. Folders that cannot be found are left out.
 func (c *Contents) Locate(ctx context.Context, wanted map[archive.ID]string) (map[archive.ID]*tree.Dir, error) {
 	found := map[archive.ID]*tree.Dir{}
 	c.Root.Tree.Collect(c.Root, wanted, found)
@@ -53,7 +53,7 @@ func without(wanted map[archive.ID]string, found map[archive.ID]*tree.Dir) map[a
 	return missing
 }
 
-// locateInboxes looks for folders among those of the inboxes.
+// locateInboxes adds wanted folders in inboxes to found.
 func (c *Contents) locateInboxes(ctx context.Context, wanted map[archive.ID]string, found map[archive.ID]*tree.Dir) error {
 	inboxes := c.Root.Get(tree.InboxesName).Dir
 	if err := inboxes.Tree.LoadFolders(ctx, inboxes, tree.NeedNames); err != nil {
@@ -67,8 +67,8 @@ func (c *Contents) locateInboxes(ctx context.Context, wanted map[archive.ID]stri
 	return inboxes.Tree.Follow(ctx, inboxes, folders, wanted, found)
 }
 
-// mandatorOf is the mandator that all of the folders belong to, where there is one and its
-// name says which; else the top of the archive.
+// mandatorOf returns the mandator of all these folders, or the root if there are several or the name
+// is missing or ambiguous.
 func (c *Contents) mandatorOf(wanted map[archive.ID]string) *tree.Dir {
 	names := map[string]bool{}
 	for _, mandator := range wanted {

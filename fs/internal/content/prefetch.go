@@ -23,13 +23,13 @@ func (w Walked) Wants() bool {
 		!w.KnowsDocuments(tree.NeedListing) && !w.Tree.Service.Documents.Fresh(id))
 }
 
-// walkable reports whether listings of the directory are prefetched: it is a folder of the
-// archive, of which the mount shows all documents.
+// walkable reports whether listings of the directory may be prefetched: it is a folder of the archive,
+// and the mount shows all its documents.
 func (w Walked) walkable() bool {
 	return w.Kind.Archives() && !w.IsLocal() && w.Tree.Service.List.CreatedAfter.IsZero()
 }
 
-// Line is the directory, the one that it lies in, and so on, the root last.
+// Line returns the directory and its ancestors, the root last.
 func (w Walked) Line() (line []prefetch.Folder) {
 	for d := w.Dir; d != nil; d = d.Above() {
 		line = append(line, Walked{d, w.Env})
@@ -37,7 +37,7 @@ func (w Walked) Line() (line []prefetch.Folder) {
 	return line
 }
 
-// LookingUp prefetches listings for a name that is looked up in the directory.
+// LookingUp notes a lookup in the directory, and prefetches listings if it is part of a walk.
 func (w Walked) LookingUp(ctx context.Context, name string) {
 	switch {
 	case !w.walkable(), w.finds(name), names.IsJunk(name):
@@ -48,8 +48,8 @@ func (w Walked) LookingUp(ctx context.Context, name string) {
 	}
 }
 
-// finds reports whether a name needs nothing that was not shown here before. A name without
-// an extension is taken for one of a folder.
+// finds reports whether a name can be looked up without a listing. A name without an extension is taken
+// for a folder's.
 func (w Walked) finds(name string) bool {
 	if !w.KnowsFolders(tree.NeedNames) {
 		return false
@@ -58,13 +58,12 @@ func (w Walked) finds(name string) bool {
 	return e != nil && e.Dir != nil || !tree.LooksLikeDocument(name) || !w.Tree.WantsDocuments(w.Dir, tree.NeedNames)
 }
 
-// A walk that only reads names (find, ls -R) needs no attributes of documents, and a document
-// that nobody looks at costs neither the kernel nor this process an inode. So a walk gets names
-// alone until somebody looks at one of these documents: from then on READDIRPLUS saves it a
-// request for each.
+// A walk that only reads names (find, ls -R) needs no attributes of documents, and without them neither
+// the kernel nor this process needs an inode for each. So a walk gets only names until somebody looks
+// at one of these documents: from then on READDIRPLUS saves it a request for each.
 
-// ByName reports whether a program that opens the directory within the walk gets the names of
-// its documents alone.
+// ByName reports whether a program that opens the directory within the walk gets its documents by name
+// only.
 func (w Walked) ByName(by *prefetch.Walk) bool {
 	if by.Looks() {
 		return false
@@ -80,18 +79,18 @@ func (w Walked) Looked() {
 	}
 }
 
-// maxSearch is how many entries of a folder are looked at for the next ones.
+// maxSearch bounds the entries that are considered for read-ahead.
 const maxSearch = 64
 
-// after returns the entries that follow the one of a name, some, then those from the first.
+// after returns up to maxSearch entries: those that follow name, then those from the first on.
 func after(entries []*tree.Entry, name string) []*tree.Entry {
 	at := sort.Search(len(entries), func(i int) bool { return entries[i].Name > name })
 	next := entries[at:min(len(entries), at+maxSearch)]
 	return append(slices.Clip(next), entries[:min(at, maxSearch-len(next))]...)
 }
 
-// fetch prefetches the entry's document into the cache, unless it is there or of unknown
-// length, and reports whether it does.
+// fetch prefetches the entry's document into the cache, and reports whether it does: not when the
+// document is cached or of unknown length.
 func (w Walked) fetch(e *tree.Entry) bool {
 	doc := e.Doc.Load()
 	if doc == nil || e.Busy() {
@@ -106,7 +105,7 @@ func (w Walked) fetch(e *tree.Entry) bool {
 	return w.Env.ReadAhead.Fetch(w, doc.ID, size, func(ctx context.Context) error { return f.fetchWhole(ctx, key) })
 }
 
-// readableHolder is what the layers above make of a leaf.
+// readableHolder is the Holder of a leaf.
 type readableHolder interface{ asReadable() *File }
 
 func (f *File) asReadable() *File { return f }

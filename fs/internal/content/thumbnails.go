@@ -12,24 +12,24 @@ import (
 )
 
 // pictureMakers are the programs that make thumbnails for file managers, by the first 15 bytes of
-// their names, which is what the kernel keeps. They read every document of a folder that is shown,
-// and most of them all of it.
+// their names, which are all that the kernel keeps. They read every document of a shown folder, most
+// of them completely.
 var pictureMakers = []string{
 	"tumblerd",        // Thunar
 	"evince-thumbnai", // Nautilus, PCManFM: PDF
 	"atril-thumbnail", "xreader-thumbna", "papers-thumbnai", "mate-thumbnail-",
 	"gdk-pixbuf-thum", "glycin-thumbnai", // pictures
-	"totem-video-thu", "ffmpegthumbnail", // films
+	"totem-video-thu", "ffmpegthumbnail", // videos
 	"gsf-office-thum", // LibreOffice, Microsoft Office
 }
 
-// workers are the programs of KDE that run one plugin each, which their command line names:
+// workers are the programs of KDE that run one plugin each. The command line names the plugin:
 // thumbnailPlugin makes thumbnails, others copy files.
 var workers = []string{"kioslave5", "kioworker"}
 
 const thumbnailPlugin = "/thumbnail.so"
 
-// ErrThumbnail is the answer to programs that make thumbnails. File managers then show an icon of the file's type.
+// ErrThumbnail refuses an open by a thumbnailer. File managers then show an icon of the file's type.
 var ErrThumbnail = errno.Refuse(syscall.EACCES, "no document is downloaded for a thumbnail (--thumbnails allows it)")
 
 // isThumbnailer reports whether the thread belongs to a thumbnailer.

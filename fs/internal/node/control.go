@@ -14,10 +14,8 @@ import (
 	"github.com/archivefs/archivefs/fs/internal/staging"
 )
 
-// The nodes that translate package control for the kernel.
-
-// controlNode is a node of the control directory, which cannot be changed. Its methods refuse,
-// because the library may report success for a missing one.
+// controlNode is a node of the control directory, which package control describes. Its methods refuse
+// changes explicitly, because the library may report success for a missing one.
 type controlNode struct {
 	fusefs.Inode
 	k  *Kernel
@@ -51,7 +49,7 @@ var (
 	_ = fusefs.FileFlusher(snapshot(nil))
 )
 
-// showControl answers a lookup in the directory in that found a node of the control directory.
+// showControl answers a lookup in the directory in with found, a node of the control directory.
 func (k *Kernel) showControl(ctx context.Context, in *fusefs.Inode, found control.Node, out *fuse.EntryOut) (*fusefs.Inode, syscall.Errno) {
 	if file, ok := found.(*staging.File); ok {
 		out.SetAttrTimeout(k.fill(file, &out.Attr))
@@ -75,7 +73,7 @@ func (k *Kernel) showControl(ctx context.Context, in *fusefs.Inode, found contro
 	return in.NewInode(ctx, node, fusefs.StableAttr{Mode: out.Mode & syscall.S_IFMT, Ino: out.Ino}), 0
 }
 
-// shown is the node of a file that package control shows.
+// shown returns the node of a file that package control shows.
 func (k *Kernel) shown(f *staging.File) fusefs.InodeEmbedder {
 	switch up := f.Pending(); {
 	case f.As != nil:
@@ -86,8 +84,7 @@ func (k *Kernel) shown(f *staging.File) fusefs.InodeEmbedder {
 	return &fileNode{f: f, k: k}
 }
 
-// controlErrno is the errno of an error of package control, which is logged where it has an
-// operation and a path.
+// controlErrno turns an error of package control into an errno. A PathError is logged.
 func (k *Kernel) controlErrno(err error) syscall.Errno {
 	var at *iofs.PathError
 	if errors.As(err, &at) {
@@ -205,7 +202,7 @@ func (n *controlDir) Setxattr(_ context.Context, attr string, data []byte, _ uin
 	return n.k.controlErrno(n.dir.SetAttr(attr, data))
 }
 
-// controlFile is a file: each open is a snapshot.
+// controlFile is a file. Each open takes a snapshot of its content.
 type controlFile struct {
 	controlNode
 	file *control.File
@@ -244,13 +241,13 @@ func (n *controlLink) Readlink(ctx context.Context) ([]byte, syscall.Errno) {
 	return []byte(target), n.k.controlErrno(err)
 }
 
-// folderUpload is a folder to be made, among the uploads: a file without bytes.
+// folderUpload is a queued folder among the uploads, shown as an empty file.
 type folderUpload struct{ fileNode }
 
-// Open shows an empty file, so that all uploads can be copied out.
+// Open opens an empty file, so that all uploads can be copied out.
 func (n *folderUpload) Open(ctx context.Context, flags uint32) (fusefs.FileHandle, uint32, syscall.Errno) {
 	if accessOf(ctx, flags).Write {
-		return n.fileNode.Open(ctx, flags) // which refuses
+		return n.fileNode.Open(ctx, flags) // refuses
 	}
 	return snapshot(nil), 0, 0
 }

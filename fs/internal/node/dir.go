@@ -24,28 +24,28 @@ type dirNode struct {
 	list kernelList
 }
 
-// RootNode is the node of the top.
+// RootNode makes the node of the root directory.
 func (k *Kernel) RootNode() fusefs.InodeEmbedder {
 	root := &dirNode{d: k.Root, k: k}
 	k.Root.Node.Store(root.EmbeddedInode())
 	return root
 }
 
-// dirHandle is an open directory: one listing, from its opening on.
+// dirHandle is an open directory. It shows one listing, fixed when it is opened.
 type dirHandle struct {
 	n       *dirNode
 	entries []*tree.Entry // nil until the first read of a compacted directory
 	listing *listing
 	keep    bool // the kernel caches what it reads
-	drop    drop // the cache that the kernel drops with this handle
+	drop    drop // identifies the open that makes the kernel drop its cache
 	next    int
 	last    *tree.Entry
 	looked  int           // entries that were sent with attributes
 	out     fuse.DirEntry // of last; the library copies it
 }
 
-// nodeOf is the inode of an entry. A directory keeps its own, wherever it is shown; that of
-// a file is found again by its number and generation while the kernel knows it.
+// nodeOf returns the inode of an entry. A directory has one inode for its lifetime. The library finds
+// a file's inode by number and generation as long as the kernel knows it.
 func (n *dirNode) nodeOf(ctx context.Context, e *tree.Entry) *fusefs.Inode {
 	if e.Dir != nil {
 		return n.attach(ctx, e.Dir)
@@ -54,7 +54,7 @@ func (n *dirNode) nodeOf(ctx context.Context, e *tree.Entry) *fusefs.Inode {
 	return n.NewInode(ctx, &fileNode{f: f, k: n.k}, fusefs.StableAttr{Mode: fuse.S_IFREG, Ino: f.Ino, Gen: f.Generation()})
 }
 
-// attach is the inode of the directory, made by the first that asks, below n.
+// attach returns the inode of the directory. The first call makes it, below n.
 func (n *dirNode) attach(ctx context.Context, d *tree.Dir) *fusefs.Inode {
 	d.Attached.Do(func() {
 		d.Node.Store(n.NewInode(ctx, &dirNode{d: d, k: n.k}, fusefs.StableAttr{Mode: fuse.S_IFDIR, Ino: d.Ino, Gen: d.Gen}))
@@ -84,7 +84,7 @@ func (n *dirNode) Lookup(ctx context.Context, name string, out *fuse.EntryOut) (
 	}
 	n.k.fillEntry(d, e, out)
 	if e.Name != name && e.Name != names.OtherForm(name) {
-		out.SetEntryTimeout(0) // a plain name ends with the document, and when an entry gets it
+		out.SetEntryTimeout(0) // a plain name goes with the document, or when another entry takes it
 	}
 	return n.nodeOf(ctx, e), 0
 }
@@ -95,7 +95,7 @@ func (n *dirNode) Getattr(_ context.Context, _ fusefs.FileHandle, out *fuse.Attr
 	return 0
 }
 
-// Setattr accepts times, owners and modes without effect, so that cp -a and rsync succeed.
+// Setattr accepts times, owners and modes but ignores them, so that cp -a and rsync succeed.
 func (n *dirNode) Setattr(_ context.Context, _ fusefs.FileHandle, _ *fuse.SetAttrIn, out *fuse.AttrOut) syscall.Errno {
 	if err := n.k.Staging.MayChange(); err != nil {
 		return errno.Of(err)
@@ -116,8 +116,8 @@ var (
 	_ = fusefs.FileReleasedirer((*dirHandle)(nil))
 )
 
-// OpendirHandle asks the service for what it does not know freshly. A directory that
-// cannot be listed is an error, never an empty one.
+// OpendirHandle lists the directory, from the service unless a fresh listing is known. A directory
+// that cannot be listed is an error, never an empty listing.
 func (n *dirNode) OpendirHandle(ctx context.Context, _ uint32) (fusefs.FileHandle, uint32, syscall.Errno) {
 	walks, pid := n.k.Walks, callerPID(ctx)
 	defer walks.Opened(pid)
@@ -133,7 +133,7 @@ func (n *dirNode) OpendirHandle(ctx context.Context, _ uint32) (fusefs.FileHandl
 	return h, 0, 0
 }
 
-// Releasedir closes the handle. A directory that a walk listed by names alone is compacted.
+// Releasedir closes the handle. It compacts a directory that a walk listed by name only.
 func (h *dirHandle) Releasedir(context.Context, uint32) {
 	if h.listing.byName {
 		h.n.d.Compact()
@@ -145,7 +145,7 @@ func (h *dirHandle) Releasedir(context.Context, uint32) {
 	h.n.list.dropped(h.drop)
 }
 
-// dots are the entries that every directory begins with.
+// dots are the first entries of every directory.
 var dots = [...]string{".", ".."}
 
 func (h *dirHandle) Readdirent(context.Context) (*fuse.DirEntry, syscall.Errno) {
@@ -181,22 +181,22 @@ func (h *dirHandle) Readdirent(context.Context) (*fuse.DirEntry, syscall.Errno) 
 	return out, 0
 }
 
-// Lookup answers READDIRPLUS from the listing, without a request. Its errors tell the kernel
-// nothing but that there is no more than a name.
+// Lookup answers READDIRPLUS from the listing, without a request. After an error the kernel gets the
+// name without attributes.
 func (h *dirHandle) Lookup(ctx context.Context, name string, out *fuse.EntryOut) (*fusefs.Inode, syscall.Errno) {
 	e := h.last
 	if h.listing.byName && e != nil && e.Dir == nil && e.Name == name {
 		return nil, syscall.ENODATA
 	}
 	if e == nil || e.Name != name || h.n.d.Get(name) != e {
-		return h.n.Lookup(ctx, name, out) // moved since the listing
+		return h.n.Lookup(ctx, name, out) // changed since the listing
 	}
 	h.n.k.fillEntry(h.n.d, e, out)
 	h.looked++
 	return h.n.nodeOf(ctx, e), 0
 }
 
-// need sees to it that the entries are there.
+// need expands the entries of a compacted directory.
 func (h *dirHandle) need() {
 	if h.entries == nil {
 		h.entries = h.n.d.Entries()
@@ -214,8 +214,8 @@ func (h *dirHandle) Seekdir(_ context.Context, off uint64) syscall.Errno {
 
 func (h *dirHandle) Fsyncdir(context.Context, uint32) syscall.Errno { return 0 }
 
-// keepNew is how long the kernel may cache the attributes of a file that was just created: programs
-// stat it once more before they write. Each write invalidates them.
+// keepNew is the attribute timeout of a file that was just created: programs stat it once more before
+// they write. Each write invalidates the attributes.
 const keepNew = time.Second
 
 // Create makes a file in the spool and opens it.
@@ -231,11 +231,10 @@ func (n *dirNode) Create(ctx context.Context, name string, flags uint32, mode ui
 	return n.nodeOf(ctx, e), n.k.opened(h), 0, 0
 }
 
-// errNoLinks refuses what an archive does not have.
+// errNoLinks refuses links and special files.
 var errNoLinks = errno.Refuse(syscall.EPERM, "an archive holds folders and documents, no links and no special files")
 
-// Mknod makes a file without opening it, as tar does for one that has attributes. The tree
-// holds folders and documents, nothing else.
+// Mknod makes a regular file without opening it, as tar does for a file with extended attributes.
 func (n *dirNode) Mknod(ctx context.Context, name string, mode, _ uint32, out *fuse.EntryOut) (*fusefs.Inode, syscall.Errno) {
 	if mode&syscall.S_IFMT != syscall.S_IFREG {
 		return nil, n.k.Errnos.Of("mknod", n.d.PathOf(name), errNoLinks)
@@ -257,7 +256,7 @@ func (n *dirNode) Symlink(_ context.Context, _, name string, _ *fuse.EntryOut) (
 	return nil, n.k.Errnos.Of("symlink", n.d.PathOf(name), errNoLinks)
 }
 
-// Mkdir creates a folder at the service, or a local directory under a junk name.
+// Mkdir creates a folder at the service, or a local directory for a junk name.
 func (n *dirNode) Mkdir(ctx context.Context, name string, _ uint32, out *fuse.EntryOut) (*fusefs.Inode, syscall.Errno) {
 	d := n.d
 	var e *tree.Entry
@@ -273,7 +272,7 @@ func (n *dirNode) Mkdir(ctx context.Context, name string, _ uint32, out *fuse.En
 	return n.nodeOf(ctx, e), 0
 }
 
-// Unlink removes what was never archived, and an inbox document where that is allowed.
+// Unlink removes a file that was never archived or, where allowed, an inbox document.
 func (n *dirNode) Unlink(ctx context.Context, name string) syscall.Errno {
 	d := n.d
 	return n.k.changeNames(ctx, func(ctx context.Context) syscall.Errno {
@@ -281,7 +280,7 @@ func (n *dirNode) Unlink(ctx context.Context, name string) syscall.Errno {
 	}, placed{d, name})
 }
 
-// Rmdir removes a directory that only this machine has.
+// Rmdir removes a directory that exists only on this machine.
 func (n *dirNode) Rmdir(ctx context.Context, name string) syscall.Errno {
 	d := n.d
 	return n.k.changeNames(ctx, func(ctx context.Context) syscall.Errno {
@@ -289,9 +288,9 @@ func (n *dirNode) Rmdir(ctx context.Context, name string) syscall.Errno {
 	}, placed{d, name})
 }
 
-// Rename archives an inbox document, renames a document in its folder, or gives a local
-// file another name, which may be the moment it is archived. Everything else is refused
-// with EPERM: on EXDEV mv would copy and leave two, EINVAL it reports as nonsense.
+// Rename archives an inbox document, renames a document in its folder, or renames a local file, which
+// may archive it. Everything else fails with EPERM: on EXDEV mv would copy and leave two documents, and
+// its message for EINVAL is nonsense.
 func (n *dirNode) Rename(ctx context.Context, name string, newParent fusefs.InodeEmbedder, newName string, flags uint32) syscall.Errno {
 	d := n.d
 	to, ok := newParent.(*dirNode)

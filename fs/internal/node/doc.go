@@ -1,4 +1,4 @@
 // Package node translates between FUSE and the model: nodes (dirNode, fileNode, renditionNode and those of
-// .archivefs) and handles (dirHandle, readHandle, laterHandle, writeHandle). Kernel is what they share, and
-// says what the kernel is told, and for how long it may trust that.
+// .archivefs) and handles (dirHandle, readHandle, laterHandle, writeHandle). They share Kernel, which decides
+// what the kernel may cache, and for how long.
 package node

@@ -34,7 +34,7 @@ func (n *fileNode) Getattr(ctx context.Context, _ fusefs.FileHandle, out *fuse.A
 	return 0
 }
 
-// Setattr truncates and keeps times; modes and owners are accepted without effect.
+// Setattr truncates and sets times. It accepts modes and owners but ignores them.
 func (n *fileNode) Setattr(ctx context.Context, through fusefs.FileHandle, in *fuse.SetAttrIn, out *fuse.AttrOut) syscall.Errno {
 	f := n.f
 	if err := n.k.Staging.MayChange(); err != nil {
@@ -54,8 +54,8 @@ func (n *fileNode) Setattr(ctx context.Context, through fusefs.FileHandle, in *f
 	return 0
 }
 
-// resize truncates the file, through a handle where there is one: a killed caller's goes no further,
-// as its close tells.
+// resize truncates the file. Through a handle it runs with the caller's context; without one it outlives
+// the caller, because no close follows.
 func (n *fileNode) resize(ctx context.Context, through fusefs.FileHandle, size int64) syscall.Errno {
 	var h *staging.Handle
 	set := func(ctx context.Context) syscall.Errno {
@@ -68,8 +68,8 @@ func (n *fileNode) resize(ctx context.Context, through fusefs.FileHandle, size i
 	return n.k.outlive(ctx, set, nil)
 }
 
-// Open opens a document for reading, or an inbox document or a file in the spool for
-// writing as well.
+// Open opens a document for reading. Inbox documents and files in the spool can be opened for writing,
+// too.
 func (n *fileNode) Open(ctx context.Context, flags uint32) (fusefs.FileHandle, uint32, syscall.Errno) {
 	f, a := n.f, accessOf(ctx, flags)
 	defer f.EnterOpen()()
@@ -81,7 +81,7 @@ func (n *fileNode) Open(ctx context.Context, flags uint32) (fusefs.FileHandle, u
 	var v *content.Reader
 	if f.Pending() == nil {
 		if !a.Write && f.OnlyForThumbnail(a.PID) {
-			return nil, 0, n.k.Errnos.Of("open", "", content.ErrThumbnail) // without a path: said once for a whole folder
+			return nil, 0, n.k.Errnos.Of("open", "", content.ErrThumbnail) // without a path: logged once for a whole folder
 		}
 		if h, size := f.OpenLater(a); h != nil {
 			n.correct(size)
@@ -94,7 +94,7 @@ func (n *fileNode) Open(ctx context.Context, flags uint32) (fusefs.FileHandle, u
 		}
 		if !a.Write {
 			h := &readHandle{file: f, node: n, view: v}
-			h.read.Store(same) // or so it may be: from the kernel's pages
+			h.read.Store(same) // reads may be served from the page cache
 			n.k.Handles.add(h)
 			return h.asKernelReads(), openFlags(same), 0
 		}
@@ -106,8 +106,8 @@ func (n *fileNode) Open(ctx context.Context, flags uint32) (fusefs.FileHandle, u
 	return n.k.opened(h), 0, 0
 }
 
-// openView opens the document's content, unless all of it is about to be replaced, and
-// corrects the length that the kernel was told before: it reads no further.
+// openView opens the document's content, unless the open truncates it, and corrects the length that
+// the kernel has, beyond which it never reads.
 func (n *fileNode) openView(ctx context.Context, a content.Access) (v *content.Reader, same bool, err error) {
 	f := n.f
 	if a.Truncate {
@@ -124,7 +124,7 @@ func (n *fileNode) openView(ctx context.Context, a content.Access) (v *content.R
 	return v, same, nil
 }
 
-// correct has the kernel ask for the length of the file again if it was told another one.
+// correct invalidates the attributes of the file if the kernel has another length.
 func (n *fileNode) correct(size int64) {
 	if !n.f.Tell(size) {
 		return
@@ -134,8 +134,8 @@ func (n *fileNode) correct(size int64) {
 	}
 }
 
-// openFlags says that the kernel keeps its pages of a document when they are of the same
-// content, and that the close of one that is only read is nothing to tell.
+// openFlags returns the flags of an open for reading: no FLUSH at close and, if the content is the same
+// as before, the page cache is kept.
 func openFlags(same bool) uint32 {
 	if same {
 		return fuse.FOPEN_NOFLUSH | fuse.FOPEN_KEEP_CACHE
@@ -147,22 +147,21 @@ func (n *fileNode) Statfs(_ context.Context, out *fuse.StatfsOut) syscall.Errno 
 	return n.k.statfs(out)
 }
 
-// The kernel forgets inodes when it needs their memory. What the mount keeps of a document for
-// the sake of its inode goes then as well, and a folder of which no document is known to the
-// kernel any more is folded.
+// The kernel forgets inodes when it needs their memory. The mount then drops its model of the document,
+// and compacts the folder once the kernel knows none of its documents.
 
 var _ = fusefs.NodeOnForgetter((*fileNode)(nil))
 
-// OnForget drops the model of an archived document that has nothing to itself.
+// OnForget drops the model of an idle archived document.
 func (n *fileNode) OnForget() {
 	if d := n.k.forget(n.f); d != nil {
 		n.k.forgotten.add(d)
 	}
 }
 
-// Access answers access(2), which programs ask before they offer to change a document. What
-// is archived is said to be read-only there, although its mode lets a copy of it be written:
-// LibreOffice and editors open it so, in place of saying that somebody else has it open.
+// Access answers access(2), which programs call before they let users edit a document. It denies
+// writing to an archived document, although the mode, which copies inherit, permits it: so LibreOffice
+// and editors open the document read-only instead of reporting that somebody else has it open.
 func (n *fileNode) Access(ctx context.Context, mask uint32) syscall.Errno {
 	f := n.f
 	if mask&unix.W_OK != 0 {
@@ -178,7 +177,7 @@ func (n *fileNode) Access(ctx context.Context, mask uint32) syscall.Errno {
 	return 0
 }
 
-// permitted reports whether owner, group and mode of a file let somebody in.
+// permitted reports whether owner, group and mode of a file permit the access in mask.
 func permitted(caller *fuse.Caller, attr *fuse.Attr, mask uint32) bool {
 	switch {
 	case caller.Uid == 0:
@@ -191,8 +190,8 @@ func permitted(caller *fuse.Caller, attr *fuse.Attr, mask uint32) bool {
 	return attr.Mode&mask == mask
 }
 
-// A missing method would not fail: the library answers for it, often with success. So
-// every operation of a node is here, also those that only refuse.
+// The library answers for a missing method, often with success. So each node implements every
+// operation, even to refuse it.
 
 var (
 	_ = fusefs.NodeLookuper((*dirNode)(nil))
@@ -238,7 +237,7 @@ func (n *fileNode) Getxattr(ctx context.Context, name string, dest []byte) (uint
 
 func (n *fileNode) Setxattr(ctx context.Context, name string, value []byte, flags uint32) syscall.Errno {
 	f := n.f
-	value = bytes.Clone(value) // which is the library's
+	value = bytes.Clone(value) // the library owns it
 	return setErrno(n.k.outlive(ctx, func(ctx context.Context) syscall.Errno {
 		err := n.k.Staging.MayChange()
 		if err == nil {
@@ -267,9 +266,9 @@ func (n *fileNode) Listxattr(ctx context.Context, dest []byte) (uint32, syscall.
 	return reply(dest, joined(names))
 }
 
-// dropPages has the kernel give back what it has of a file that nobody uses any more (outlived),
-// in the background: else the next to open the file would wait for that. It returns at once. The
-// kernel waits for pages that are being read, and so for us: nobody may have the file open.
+// dropPages invalidates the page cache of an outlived file (File.Outlived) in the background, so that
+// the next open need not wait for it. The kernel waits for pages that are being read, and so for us:
+// nobody may have the file open.
 func (n *fileNode) dropPages() {
 	done, ok := n.f.Outlived()
 	if !ok {
@@ -283,8 +282,7 @@ func (n *fileNode) dropPages() {
 	})
 }
 
-// statfs tells how much may still be written: what the spool has room for. Programs look
-// at it before they copy a file in.
+// statfs reports the space left in the spool. Programs check it before they copy a file in.
 func (k *Kernel) statfs(out *fuse.StatfsOut) syscall.Errno {
 	const block = 4096
 	free, err := k.Staging.Spool.Free()
@@ -301,7 +299,7 @@ func (k *Kernel) statfs(out *fuse.StatfsOut) syscall.Errno {
 	return 0
 }
 
-// reply copies a value into the caller's buffer as getxattr(2) and listxattr(2) want it.
+// reply copies a value into the caller's buffer, or fails with ERANGE (getxattr(2), listxattr(2)).
 func reply(dest, value []byte) (uint32, syscall.Errno) {
 	if len(value) > len(dest) {
 		return uint32(len(value)), syscall.ERANGE //nolint:gosec // bounded by xattr.MaxValue
@@ -309,7 +307,7 @@ func reply(dest, value []byte) (uint32, syscall.Errno) {
 	return uint32(copy(dest, value)), 0 //nolint:gosec // bounded by xattr.MaxValue
 }
 
-// joined is a list of names as listxattr(2) returns it.
+// joined encodes a list of names for listxattr(2).
 func joined(names []string) []byte {
 	var b []byte
 	for _, n := range names {
@@ -318,8 +316,8 @@ func joined(names []string) []byte {
 	return b
 }
 
-// setErrno is the errno of a failed setxattr. Linux makes ENOTSUP of EAGAIN there, which
-// programs that copy attributes take for a file system without any and say nothing.
+// setErrno returns the errno of a failed setxattr. Linux turns EAGAIN into ENOTSUP there, and programs
+// that copy attributes silently ignore ENOTSUP.
 func setErrno(errno syscall.Errno) syscall.Errno {
 	if errno == syscall.EAGAIN {
 		return syscall.EBUSY

@@ -7,16 +7,16 @@ import (
 	"github.com/archivefs/archivefs/fs/internal/tree"
 )
 
-// forgotten are directories of which the kernel has forgotten documents.
+// forgotten collects directories with documents that the kernel forgot, and compacts them.
 type forgotten struct {
 	mu   sync.Mutex
 	dirs map[*tree.Dir]bool // +checklocks:mu
-	// rest compacts them.
+	// rest fires forgetRest after the last add.
 	rest *time.Timer // +checklocks:mu
 }
 
-// forgetRest is how long after the last document the directories are compacted: the kernel forgets
-// many at a time.
+// forgetRest is the delay between the last forgotten document and compaction: the kernel forgets many
+// inodes in a row.
 const forgetRest = time.Second
 
 func (g *forgotten) add(d *tree.Dir) {
@@ -33,7 +33,7 @@ func (g *forgotten) add(d *tree.Dir) {
 	}
 }
 
-// compact compacts the directories of which no document is known to the kernel.
+// compact compacts the collected directories. Dir.Compact skips those that are still in use.
 func (g *forgotten) compact() {
 	g.mu.Lock()
 	dirs := g.dirs

@@ -22,46 +22,45 @@ import (
 	"github.com/archivefs/archivefs/internal/closing"
 )
 
-// Kernel is what the nodes of a mount share: what they translate for the kernel, what it is told of
-// files and directories, and for how long it may trust that.
+// Kernel is what the nodes of a mount share. It decides which attributes the kernel gets and for how
+// long it may cache attributes and names.
 type Kernel struct {
-	// UID, GID and Umask are of every file.
+	// UID, GID and Umask apply to every file.
 	UID, GID, Umask uint32
-	// Trust is the longest that a name may be trusted, whatever the TTL.
+	// Trust bounds the timeouts of what can change, whatever the TTL.
 	Trust time.Duration
-	// Memory counts documents that the kernel forgot.
+	// Memory counts the documents that the kernel forgot.
 	Memory *background.Memory
 
-	// Contents, staging, files and control are set before the first node is made.
+	// Contents, Staging, Files and Control are set before the first node is made.
 	*content.Contents
 	Staging *staging.Area
 	Files   *change.Files
 	Control *control.Tree
 
 	Mounts      closing.Mounts
-	Passthrough passthrough // whether the kernel reads the cache itself
-	Epochs      epochs      // make the kernel look up names again
-	Handles     handles     // the open files
-	forgotten   forgotten   // directories to be compacted
+	Passthrough passthrough
+	Epochs      epochs
+	Handles     handles   // the open files
+	forgotten   forgotten // directories to be compacted
 }
 
-// epochs begins new epochs, no more often than every epochPause. The zero value begins none.
+// epochs begins new epochs, at most one per epochPause. The zero value begins none.
 type epochs struct {
 	mu sync.Mutex
-	// send is nil where the kernel has no epochs, or is gone.
+	// send is nil before Start and after Stop.
 	send func()    // +checklocks:mu
 	last time.Time // +checklocks:mu
-	// timer is of the epoch that waits, nil for none.
+	// timer fires for a delayed epoch; nil when none is scheduled.
 	timer *time.Timer // +checklocks:mu
 }
 
-// keepSize is how long the kernel may trust the attributes of a document whose exact
-// length is known: it never changes.
+// keepSize is the attribute timeout of an immutable document whose exact length is known.
 const keepSize = time.Hour
 
 const blockSize = 512 // unit of st_blocks (stat(2))
 
-// fill writes a file's attributes and returns how long they may be trusted.
+// fill writes a file's attributes and returns their timeout.
 func (k *Kernel) fill(f *staging.File, out *fuse.Attr) time.Duration {
 	out.Ino = f.Ino
 	out.Mode = fuse.S_IFREG | 0o666&^k.Umask
@@ -81,7 +80,7 @@ func (k *Kernel) fill(f *staging.File, out *fuse.Attr) time.Duration {
 		return min(k.validFor(d), f.EstimateTrust())
 	}
 	if _, open, _ := f.OpenedSize(); open {
-		return 0 // its length may be another one when the last reader has gone
+		return 0 // the length may change when the last reader closes it
 	}
 	return k.validFor(d)
 }
@@ -125,8 +124,7 @@ func fillTime(out *fuse.Attr, t time.Time) {
 	out.SetTimes(&t, &t, &t)
 }
 
-// fillEntry writes the answer to a lookup of e in d: attributes, and how long they and
-// the name may be trusted.
+// fillEntry writes the answer to a lookup of e in d: its attributes and both timeouts.
 func (k *Kernel) fillEntry(d *tree.Dir, e *tree.Entry, out *fuse.EntryOut) {
 	if e.Dir != nil {
 		k.fillDir(e.Dir, &out.Attr)
@@ -136,13 +134,13 @@ func (k *Kernel) fillEntry(d *tree.Dir, e *tree.Entry, out *fuse.EntryOut) {
 	}
 	f := staging.FileOf(d, e)
 	out.SetAttrTimeout(k.fill(f, &out.Attr))
-	if f.Pending() == nil { // else the name may go with a failed close
+	if f.Pending() == nil { // a failed close may take the name away
 		out.SetEntryTimeout(k.lendName(d, e))
 	}
 }
 
-// lendName is how long the kernel may keep the name of e, which is noted; 0 when it has become
-// another one's, or nobody's, by now.
+// lendName returns the entry timeout of e and extends the lease of d by it. It returns 0 when d does
+// not show e under its name any more.
 func (k *Kernel) lendName(d *tree.Dir, e *tree.Entry) time.Duration {
 	d.Mu.Lock()
 	defer d.Mu.Unlock()
@@ -157,8 +155,8 @@ func (k *Kernel) lendName(d *tree.Dir, e *tree.Entry) time.Duration {
 	return validity
 }
 
-// lendAbsence is how long the kernel may remember that the directory does not have a name, which
-// is noted. Names that desktops ask for all the time are remembered whatever is known.
+// lendAbsence returns the timeout of a negative entry for name and extends the lease of d by it. Junk
+// names, which desktops look up all the time, get the longest one, however old the listing is.
 func (k *Kernel) lendAbsence(d *tree.Dir, name string) time.Duration {
 	d.Mu.Lock()
 	defer d.Mu.Unlock()
@@ -173,14 +171,14 @@ func (k *Kernel) lendAbsence(d *tree.Dir, name string) time.Duration {
 	return validity
 }
 
-// lookEvery is how often a caller is looked at that was sent a signal while it waits.
+// lookEvery is how often leaves checks whether an interrupted caller was killed.
 const lookEvery = 150 * time.Millisecond
 
-// A caller that is killed ends only when its request is answered. The kernel tells of the first
-// signal alone (INTERRUPT), which may be one that the caller has a use for, as Go's scheduler sends
-// them all the time: from then on the caller is looked at.
+// A killed caller ends only when its request is answered. The kernel reports only the first signal
+// (INTERRUPT), and that may be a harmless one, such as those that Go's scheduler sends all the time.
+// So from then on the caller is polled.
 
-// leaves waits for done, and reports whether the caller of a request was killed before.
+// leaves waits for done, and reports whether the caller was killed before that.
 func leaves(ctx context.Context, done <-chan struct{}) bool {
 	select {
 	case <-done:
@@ -202,9 +200,8 @@ func leaves(ctx context.Context, done <-chan struct{}) bool {
 	}
 }
 
-// outlive carries a change out, whatever becomes of its caller, who is not kept when it was killed.
-// Close waits for the change. late, where it is not nil, is called after a change that nobody
-// waited for.
+// outlive runs change to its end even if the caller is killed. In that case it returns EINTR early, and
+// late, unless nil, runs after the change. Close waits for the change.
 func (k *Kernel) outlive(ctx context.Context, change func(context.Context) syscall.Errno, late func()) syscall.Errno {
 	errno, done := syscall.EIO, make(chan struct{})
 	k.Service.Work.Go(func() {
@@ -219,7 +216,7 @@ func (k *Kernel) outlive(ctx context.Context, change func(context.Context) sysca
 	if !leaves(ctx, done) {
 		return errno
 	}
-	k.Service.Log.Debug("a caller was killed; what it asked for goes on")
+	k.Service.Log.Debug("a caller was killed; its change goes on")
 	if late != nil {
 		k.Service.Work.Go(func() {
 			<-done
@@ -229,8 +226,8 @@ func (k *Kernel) outlive(ctx context.Context, change func(context.Context) sysca
 	return syscall.EINTR
 }
 
-// changeNames is outlive for a change of names. The kernel, to which it has failed when nobody
-// waited for it, forgets those.
+// changeNames is outlive for a change of names. When the caller was killed, the kernel took the change
+// for failed, so these names are invalidated after it.
 func (k *Kernel) changeNames(ctx context.Context, change func(context.Context) syscall.Errno, names ...placed) syscall.Errno {
 	return k.outlive(ctx, change, func() {
 		for _, p := range names {
@@ -245,8 +242,8 @@ type placed struct {
 	name string
 }
 
-// WhileAlive is the context of what is given up when the caller was killed, and not when it was
-// merely interrupted. stop ends the looking.
+// WhileAlive returns a context that ends when the caller is killed, but not when it is merely
+// interrupted. The caller must call stop.
 func WhileAlive(ctx context.Context) (alive context.Context, stop func()) {
 	alive, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	unwatch := context.AfterFunc(ctx, func() {
@@ -257,9 +254,9 @@ func WhileAlive(ctx context.Context) (alive context.Context, stop func()) {
 	return alive, func() { unwatch(); cancel() }
 }
 
-// forget takes the file out of its entry and returns the directory, nil when it stays. Where the
-// kernel asks for the document at this very moment it has an inode of this file, and gets one of
-// another file when it asks again, as when the file was replaced: what is archived does not change.
+// forget takes an idle archived file out of its entry and returns the directory; nil when the file
+// stays. A lookup at this very moment may still get the inode of this file, and the next one that of
+// another file. That is harmless, because an archived document does not change.
 func (k *Kernel) forget(f *staging.File) *tree.Dir {
 	d, _ := f.Place()
 	if d == nil || !d.Kind.Archives() {
@@ -273,36 +270,35 @@ func (k *Kernel) forget(f *staging.File) *tree.Dir {
 		return nil
 	}
 	f.Entry.File.Store(nil)
-	k.Memory.Expanded(1) // which gives memory back when they are many
+	k.Memory.Expanded(1) // after many it returns memory to the system
 	return d
 }
 
-// What the kernel is told of its own accord, and what never.
+// How the kernel's caches are invalidated.
 //
-// The notifications of a name (NotifyEntry, NotifyDelete) wait in the kernel for the lock of the
-// directory. A create, mkdir, unlink, rmdir or rename holds it for as long as we take to answer, and
-// who waits for it can be ended by nobody: a process in which one waits for what the other is to
-// answer never ends. So no name is ever notified; the linter refuses it.
+// NotifyEntry and NotifyDelete are never called; the linter forbids them. In the kernel they wait for
+// the lock of the directory, which a create, mkdir, unlink, rmdir or rename holds until we answer.
+// Such a wait cannot be killed: if the answer depends on the notification, the process hangs for ever.
 //
-// Names expire with the listing that they are from: no time-out goes beyond the listing's. When one
-// changes earlier, and the kernel was told names of the directory with a time-out that still runs, a new
-// epoch begins (FUSE_NOTIFY_INC_EPOCH, Linux 6.16): the kernel looks up every name again when it is
-// used next. That takes no lock. Older kernels are told nothing.
+// Except for absent junk names, no entry timeout outlives the listing that the name comes from. If a
+// name changes earlier, and the kernel holds an unexpired name of the directory, a new epoch begins
+// (FUSE_NOTIFY_INC_EPOCH, Linux 6.16): the kernel looks up every name again on its next use. That takes
+// no lock. On older kernels names just time out.
 //
-// Attributes are notified (attrsOnly), which takes no lock either. A notification of pages waits for
-// those that are being read, from us: it is sent only for a file that nobody has open (dropPages).
+// Attributes are invalidated (attrsOnly), which takes no lock either. Invalidating pages waits for
+// those that are being read, and so for us: it is done only for a file that nobody has open (dropPages).
 
 // epochPause is the shortest time between two epochs.
 const epochPause = 200 * time.Millisecond
 
-// Start lets epochs begin.
+// Start sets send, which begins an epoch.
 func (e *epochs) Start(send func()) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.send = send
 }
 
-// Stop lets no more begin.
+// Stop cancels a delayed epoch. No epoch begins after it.
 func (e *epochs) Stop() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -313,7 +309,7 @@ func (e *epochs) Stop() {
 	}
 }
 
-// Begin begins an epoch, or has one begin soon. It returns at once.
+// Begin begins an epoch, or schedules one within epochPause. It does not block.
 func (e *epochs) Begin() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -328,7 +324,7 @@ func (e *epochs) Begin() {
 	e.send()
 }
 
-// late begins the epoch that waited.
+// late begins the delayed epoch.
 func (e *epochs) late() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -339,8 +335,8 @@ func (e *epochs) late() {
 	e.send()
 }
 
-// ForgetNames makes the kernel look up the names again, which changed, where it may know them. It
-// returns at once, and may be called with any lock held.
+// ForgetNames makes the kernel look up changed names again, and invalidates the attributes of the
+// directory. It does not block and may be called with any lock held.
 func (k *Kernel) ForgetNames(d *tree.Dir, names []string) {
 	if len(names) == 0 || inodeOf(d) == nil {
 		return
@@ -351,7 +347,7 @@ func (k *Kernel) ForgetNames(d *tree.Dir, names []string) {
 	k.Service.Work.Go(func() { k.forgetAttributes(d) })
 }
 
-// forgetAttributes makes the kernel ask for the attributes of the directory again.
+// forgetAttributes invalidates the attributes of the directory in the kernel.
 func (k *Kernel) forgetAttributes(d *tree.Dir) {
 	node := inodeOf(d)
 	if node == nil {
@@ -362,20 +358,20 @@ func (k *Kernel) forgetAttributes(d *tree.Dir) {
 	}
 }
 
-// inodeOf is the inode of a directory, nil until the kernel asks for it.
+// inodeOf returns the inode of a directory, nil before its first lookup.
 func inodeOf(d *tree.Dir) *fusefs.Inode {
 	n, _ := d.Node.Load().(*fusefs.Inode)
 	return n
 }
 
-// validFor is how long what the directory shows may be trusted without asking again.
+// validFor returns how long the kernel may cache what the directory shows.
 func (k *Kernel) validFor(d *tree.Dir) time.Duration {
 	d.Mu.Lock()
 	defer d.Mu.Unlock()
 	return k.validForLocked(d)
 }
 
-// validForLocked is validFor under Mu.
+// validForLocked is validFor with Mu held.
 // +checklocks:d.Mu
 func (k *Kernel) validForLocked(d *tree.Dir) time.Duration {
 	oldest := d.Subs.Fetched
@@ -385,15 +381,15 @@ func (k *Kernel) validForLocked(d *tree.Dir) time.Duration {
 	return k.trustedForLocked(d, oldest)
 }
 
-// foldersValidFor is validFor of the sub-folders, whose names rest on their listing alone:
-// nobody lists the documents of the folders of a path that is looked up.
+// foldersValidFor is validFor for sub-folders. It considers only the listing of folders: looking up a
+// path does not list the documents in its folders.
 func (k *Kernel) foldersValidFor(d *tree.Dir) time.Duration {
 	d.Mu.Lock()
 	defer d.Mu.Unlock()
 	return k.trustedForLocked(d, d.Subs.Fetched)
 }
 
-// trustedForLocked is how long the kernel may trust a listing of that age.
+// trustedForLocked returns how long the kernel may trust a listing that was fetched at oldest.
 // +checklocks:d.Mu
 func (k *Kernel) trustedForLocked(d *tree.Dir, oldest time.Time) time.Duration {
 	longest := min(k.Service.TTL, k.Trust)
@@ -406,11 +402,11 @@ func (k *Kernel) trustedForLocked(d *tree.Dir, oldest time.Time) time.Duration {
 	return max(0, min(longest, k.Service.TTL-k.Service.Now().Sub(oldest)))
 }
 
-// attrsOnly is the offset by which the kernel forgets a file's attributes and no pages. It
-// takes no lock that the opener of the file holds.
+// attrsOnly is the offset with which NotifyContent invalidates attributes but no pages. It takes no
+// lock that an open in flight holds.
 const attrsOnly = -1
 
-// callerPID is the thread that made a request, 0 when it is of another pid namespace.
+// callerPID returns the id of the thread that made a request, 0 in a foreign pid namespace.
 func callerPID(ctx context.Context) uint32 {
 	if caller, ok := fuse.FromContext(ctx); ok {
 		return caller.Pid
@@ -418,7 +414,7 @@ func callerPID(ctx context.Context) uint32 {
 	return 0
 }
 
-// ForgetAll makes the kernel ask for the attributes of the directory again, and of all below it.
+// ForgetAll invalidates the attributes of the directory and of all directories below it.
 func (k *Kernel) ForgetAll(d *tree.Dir) {
 	k.forgetAttributes(d)
 	for _, below := range d.Subfolders() {

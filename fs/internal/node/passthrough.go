@@ -8,37 +8,37 @@ import (
 	"github.com/hanwen/go-fuse/v2/fuse"
 )
 
-// passthrough knows whether the kernel reads files of the cache. The zero value says no.
+// passthrough finds out whether the kernel can read cached files itself. The zero value says no.
 type passthrough struct {
 	mu sync.Mutex
-	// server is nil where there is nobody to ask.
+	// server is nil before Begin.
 	server Backer // +checklocks:mu
 	asked  bool   // +checklocks:mu
 	works  bool   // +checklocks:mu
 }
 
-// Backer has the kernel accept a file to read from, as *fuse.Server does.
+// Backer registers backing files with the kernel, as *fuse.Server does.
 type Backer interface {
 	RegisterBackingFd(*fuse.BackingMap) (int32, syscall.Errno)
 	UnregisterBackingFd(id int32) syscall.Errno
 }
 
-// Begin lets the kernel be asked, once.
+// Begin sets the server with which Reads tries the kernel once.
 func (p *passthrough) Begin(server Backer) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.server = server
 }
 
-// Refuse makes it say no without asking.
+// Refuse makes Reads return false without trying.
 func (p *passthrough) Refuse() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.asked, p.works = true, false
 }
 
-// Reads reports whether the kernel reads file itself. What it says of the first file holds
-// for all: they lie in one directory.
+// Reads reports whether the kernel can read file itself. The answer for the first file holds for all,
+// because they lie in one directory.
 func (p *passthrough) Reads(file *os.File) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -15,7 +15,7 @@ import (
 	"github.com/archivefs/archivefs/fs/internal/staging"
 )
 
-// directHandle is a readHandle of which the kernel reads the file itself.
+// directHandle is a readHandle whose file the kernel reads itself.
 type directHandle struct{ *readHandle }
 
 // readHandle reads a document. It never writes.
@@ -23,26 +23,25 @@ type readHandle struct {
 	file *staging.File
 	node *fileNode
 	view *content.Reader
-	read atomic.Bool // something of it may have been read
+	read atomic.Bool // some of it may have been read
 }
 
-// A program that opens a document and closes it unread looks for something else than its
-// content: Dolphin and the file dialogs of KDE do so with every document of a folder that they
-// show. After the first such document of a folder its others are downloaded when they are read,
-// and no more when they are opened, until one of them is read.
+// Some programs open a document and close it unread: Dolphin and KDE's file dialogs do so with every
+// document of a folder that they show. After the first one, documents of that folder are downloaded by
+// the first read instead of the open, until one of them is read.
 
-// laterHandle reads an archived document that is downloaded with the first read.
+// laterHandle reads an archived document that the first read downloads.
 type laterHandle struct {
-	*writeHandle       // which nobody writes to
-	size         int64 // what the kernel was told, and reads up to
+	*writeHandle       // never written to
+	size         int64 // the length that the kernel has
 }
 
 var _ = fusefs.FilePassthroughFder((*directHandle)(nil))
 
-// PassthroughFd is the file to read from, which is open as long as the handle.
+// PassthroughFd returns the file to read from. It stays open as long as the handle.
 func (h *directHandle) PassthroughFd() (int, bool) { return int(h.view.File().Fd()), true }
 
-// asKernelReads is h, or what tells the library that the kernel reads the file itself.
+// asKernelReads returns h, wrapped in a directHandle if the kernel reads the file itself.
 func (h *readHandle) asKernelReads() fusefs.FileHandle {
 	if h.view.Of.Direct {
 		return &directHandle{h}
@@ -64,8 +63,8 @@ func (h *readHandle) Read(ctx context.Context, dest []byte, off int64) (fuse.Rea
 	return res, h.file.ReadErrno(err)
 }
 
-// readContent reads from the complete file without a copy where there is one. No more is
-// promised than there is: the library would do all of it again for a shorter answer.
+// readContent reads from a complete file without copying. It never promises more bytes than the file
+// has: for a shorter answer the library would repeat the read.
 func readContent(ctx context.Context, r *cache.Reader, dest []byte, off int64) (fuse.ReadResult, error) {
 	if file := r.File(); file != nil {
 		n := min(int64(len(dest)), max(r.Size()-off, 0))
@@ -75,7 +74,7 @@ func readContent(ctx context.Context, r *cache.Reader, dest []byte, off int64) (
 	if err != nil && err != io.EOF { //nolint:errorlint // io.ReaderAt returns io.EOF itself
 		return nil, err
 	}
-	return fuse.ReadResultVector([][]byte{dest[:n]}), nil // which is written at once, without a pipe
+	return fuse.ReadResultVector([][]byte{dest[:n]}), nil // written at once, without a pipe
 }
 
 func (h *readHandle) Lseek(_ context.Context, off uint64, whence uint32) (uint64, syscall.Errno) {
@@ -125,8 +124,8 @@ func (h *laterHandle) Read(ctx context.Context, dest []byte, off int64) (fuse.Re
 	}
 	r, err := h.ContentReader(ctx)
 	if err == nil && r.Size() != h.size {
-		// No part of it is given for the whole. The next open knows better.
-		err = fmt.Errorf("the document has %d bytes, and was said to have %d; open it again", r.Size(), h.size)
+		// The kernel would read only part of it, or past its end. The next open knows the length.
+		err = fmt.Errorf("the document has %d bytes, but was reported to have %d; open it again", r.Size(), h.size)
 	}
 	if err != nil {
 		return nil, h.File.ReadErrno(err)

@@ -15,8 +15,8 @@ import (
 	"github.com/archivefs/archivefs/fs/internal/staging"
 )
 
-// Rendition returns the file that holds a rendition: the one that the kernel has at the path, as
-// long as that holds the same and no other file has taken its place; else a new one.
+// Rendition returns the file that holds a rendition. It is the one that the kernel knows at the path,
+// if that holds the same rendition and has not been superseded; otherwise a new one.
 func (k *Kernel) Rendition(as control.Rendition, doc *archive.Document) *staging.File {
 	in := inodeOf(k.Root)
 	for name := range strings.SplitSeq(as.Path, "/") {
@@ -35,8 +35,8 @@ func (k *Kernel) Rendition(as control.Rendition, doc *archive.Document) *staging
 	return made
 }
 
-// renditionNode is a file that holds a rendition. Documents are read through it, and changed in
-// their folders.
+// renditionNode is a file that holds a rendition. It is read-only: documents are changed in their
+// folders.
 type renditionNode struct{ fileNode }
 
 // Setattr accepts modes, owners and times without effect.

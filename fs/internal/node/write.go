@@ -19,15 +19,15 @@ type writeHandle struct {
 	k *Kernel
 }
 
-// opened is the handle that the kernel gets for h.
+// opened returns the handle that the kernel gets for h.
 func (k *Kernel) opened(h *staging.Handle) *writeHandle {
 	w := &writeHandle{Handle: h, k: k}
 	k.Handles.add(w)
 	return w
 }
 
-// handles are the open files that the kernel knows. It releases each after its last close,
-// but not those whose RELEASE is on its way when it unmounts: these are released here.
+// handles is the set of open handles. The kernel releases each after its last close, except those
+// whose RELEASE is in flight at the unmount: ReleaseAll releases these.
 type handles struct {
 	mu   sync.Mutex
 	open map[fusefs.FileReleaser]struct{} // +checklocks:mu
@@ -48,14 +48,14 @@ func (hs *handles) remove(h fusefs.FileReleaser) {
 	delete(hs.open, h)
 }
 
-// Count is how many files are open.
+// Count returns the number of open handles.
 func (hs *handles) Count() int {
 	hs.mu.Lock()
 	defer hs.mu.Unlock()
 	return len(hs.open)
 }
 
-// ReadByKernel reports whether one of them is read by the kernel itself.
+// ReadByKernel reports whether the kernel reads the file of any open handle itself.
 func (hs *handles) ReadByKernel() bool {
 	hs.mu.Lock()
 	defer hs.mu.Unlock()
@@ -67,8 +67,8 @@ func (hs *handles) ReadByKernel() bool {
 	return false
 }
 
-// ReleaseAll releases what the kernel has not, after the mount has ended: then nobody can use a
-// file any more. What was not written to its end fails.
+// ReleaseAll releases the handles that the kernel did not. It is called after the mount has ended.
+// Files that were still being written fail.
 func (hs *handles) ReleaseAll(ctx context.Context) {
 	hs.mu.Lock()
 	left := make([]fusefs.FileReleaser, 0, len(hs.open))
@@ -82,7 +82,7 @@ func (hs *handles) ReleaseAll(ctx context.Context) {
 		}
 	}
 	for _, h := range left {
-		_ = h.Release(ctx) // which always succeeds
+		_ = h.Release(ctx) // always succeeds
 	}
 }
 
@@ -96,7 +96,7 @@ var (
 	_ = fusefs.FileAllocater((*writeHandle)(nil))
 )
 
-// accessOf reads the flags of open(2).
+// accessOf translates the flags of open(2).
 func accessOf(ctx context.Context, flags uint32) content.Access {
 	truncate := flags&syscall.O_TRUNC != 0
 	return content.Access{
@@ -129,23 +129,23 @@ func (h *writeHandle) Read(ctx context.Context, dest []byte, off int64) (fuse.Re
 func (h *writeHandle) Lseek(_ context.Context, off uint64, whence uint32) (uint64, syscall.Errno) {
 	size, ok := h.File.CurrentSize()
 	if !ok {
-		return 0, syscall.EINVAL // cp then reads without looking for holes
+		return 0, syscall.EINVAL // cp then reads without seeking holes
 	}
 	return lseek(size, off, whence)
 }
 
-// Allocate refuses to reserve space: programs fall back to writing.
+// Allocate refuses to reserve space. Programs fall back to writing.
 func (h *writeHandle) Allocate(context.Context, uint64, uint64, uint32) syscall.Errno {
 	return syscall.EOPNOTSUPP
 }
 
-// Fsync makes the bytes durable on this machine. That they are archived is close's word.
+// Fsync makes the bytes durable on this machine. Only close archives them.
 func (h *writeHandle) Fsync(context.Context, uint32) syscall.Errno {
 	return h.k.Errnos.Of("fsync", h.File.Where(), h.Sync())
 }
 
-// Flush is called at every close of a descriptor of the handle. The one that ends the
-// writing archives the file and answers with the outcome.
+// Flush is called at every close of a descriptor of the handle. The last close of a written file
+// archives it and returns the outcome.
 func (h *writeHandle) Flush(ctx context.Context) syscall.Errno {
 	ends, err := h.Closed(callerPID(ctx), &h.k.Mounts)
 	if !ends {
@@ -154,8 +154,8 @@ func (h *writeHandle) Flush(ctx context.Context) syscall.Errno {
 	return h.k.outlive(ctx, func(ctx context.Context) syscall.Errno { return closeErrno(h.Finish(ctx)) }, nil)
 }
 
-// closeErrno is what close answers; why was logged where it happened. What the service has
-// no operation for is not permitted.
+// closeErrno returns the errno of a close, whose error was logged where it occurred. ENOTSUP, for
+// what the service has no operation for, becomes EPERM.
 func closeErrno(err error) syscall.Errno {
 	errno := errno.Of(err)
 	if errno == syscall.ENOTSUP {

@@ -8,42 +8,38 @@ import (
 )
 
 const (
-	// needed is how many directories a program opens, or are looked up in, before that is a
-	// walk.
+	// needed is how many directories a program opens, or looks names up in, before that is a walk.
 	needed = 3
-	// pause is the longest time between the answer to one of them and the next.
+	// pause is the longest time between the answer for one of these directories and the next one.
 	pause = 500 * time.Millisecond
-	// memory is how long a walk is remembered after its last event: programs copy documents, or
-	// wait for a slow reader, in between.
+	// memory is how long a walk is remembered after its last event: between events, programs copy
+	// documents or wait for a slow reader.
 	memory = time.Minute
 	// maxPrograms bounds the programs that are watched.
 	maxPrograms = 64
-	// firstBudget is how many folders are prefetched at once when a walk begins; each time that
-	// the walk needs more it doubles.
+	// firstBudget is how many folders the first prefetch of a walk may cover. The budget doubles with
+	// each prefetch.
 	firstBudget = 512
-	// lookupBudget is firstBudget of a walk by lookups. It is less because few of the documents
-	// may be looked at.
+	// lookupBudget is firstBudget for a walk by lookups. It is smaller because the walk may need only
+	// few of the documents.
 	lookupBudget = 128
-	// proven is how many prefetched folders a walk by lookups comes to before it goes on to
-	// another mandator with the first name that is looked up there.
+	// proven is how many lookups a walk must make in prefetched folders before a single lookup extends
+	// it to another mandator.
 	proven = 16
 )
 
-// detector notices that programs walk over a subtree: events go in, and out comes the walk that
-// an event is a part of.
+// detector detects walks over a subtree. It gets events and returns the walk that an event belongs to.
 //
-// One that opens a directory soon after the other, all within the first, walks: find, ls -R,
+// A program that opens directories in quick succession, all within the first one, walks: find, ls -R,
 // rsync, an indexer. A person who opens folders, however deep, does not.
 //
 // Tools that are handed paths (cat, cp, a backup with a list of files) never call OPENDIR and
-// often run as many short processes. So what the whole mount is asked for is watched, too:
-// lookups in three folders, none within another, that nobody has listed. Such a walk goes over
-// what all of them lie in, and only from few folders on: somebody who looks at one document,
-// however deep, asks for that alone.
+// often run as many short processes. So the lookups of all processes are watched, too: three folders
+// that nobody has listed, none within another, make a walk. It covers the innermost folder that
+// contains them all. A lookup of a single document, however deep, is no walk.
 //
-// A directory is given as its path: itself, the one that it lies in, and so on, the root last;
-// a path is never changed afterwards. The detector calls nothing but the clock and starts no
-// goroutine.
+// A directory is given as its path: the directory and its ancestors, the root last. The detector
+// keeps paths, which must not be changed. It calls nothing but the clock and starts no goroutine.
 type detector struct {
 	now func() time.Time
 
@@ -53,43 +49,43 @@ type detector struct {
 	lookups lookups // +checklocks:mu
 }
 
-// Walk is what one program opens, or what all of them look up. A nil Walk is none.
+// Walk is a walk of one program, or one by the lookups of all programs. A nil Walk means no walk.
 type Walk struct {
-	top     []Folder // it began with this one, and then came to only what lies below
-	lookups bool     // it opens no directories and is noticed by the names that are looked up
+	top     []Folder // the path of the directory that contains the walk
+	lookups bool     // detected by lookups, not by OPENDIR
 
-	opened  int       // directories, one soon after the other; guarded by mu of the detector
-	last    time.Time // when the last of them was answered; guarded by mu of the detector
-	budget  int       // folders to prefetch at once; guarded by mu of the detector
+	opened  int       // directories opened within pause of each other; guarded by mu of the detector
+	last    time.Time // when the last of them was opened or answered; guarded by mu of the detector
+	budget  int       // folders that the next prefetch may cover; guarded by mu of the detector
 	further bool      // area was called before; guarded by mu of the detector
 
 	looks atomic.Bool
 }
 
-// lookups are the directories that names are looked up in. Guarded by mu of the detector.
+// lookups watches the directories that names are looked up in. Guarded by mu of the detector.
 type lookups struct {
-	apart [][]Folder // asked for lately, none within another; fewer than needed
-	last  time.Time  // when the last of them was
-	walk  *Walk      // what they came to, nil for none
-	ahead int        // prefetched folders that the walk came to
+	apart [][]Folder // recent directories, none within another; fewer than needed
+	last  time.Time  // when the last lookup began or was answered
+	walk  *Walk      // the current walk by lookups, nil for none
+	ahead int        // lookups in prefetched or listed folders
 }
 
-// newDetector makes a detector that has seen nothing.
+// newDetector makes a detector.
 func newDetector(now func() time.Time) *detector {
 	return &detector{now: now, byPID: map[uint32]*Walk{}}
 }
 
-// over is the directory that the walk goes over.
+// over returns the directory that contains the walk.
 func (w *Walk) over() Folder { return w.top[0] }
 
-// Look notes that the walk looks at documents, beyond their names, kinds and numbers.
+// Look notes that the walk needs more of a document than its name, kind and inode number.
 func (w *Walk) Look() { w.looks.Store(true) }
 
-// Looks reports whether the walk has looked at a document. A nil walk is taken to.
+// Looks reports whether Look was called. It is true for a nil Walk.
 func (w *Walk) Looks() bool { return w == nil || w.looks.Load() }
 
-// opening notes that a program opens a directory, and returns its walk, nil while it is none.
-// Whose process is not known (0) does not walk.
+// opening notes that a program opens a directory, and returns its walk, nil for none. An unknown
+// process (0) never walks.
 func (d *detector) opening(pid uint32, at []Folder) *Walk {
 	if pid == 0 {
 		return nil
@@ -116,7 +112,7 @@ func (d *detector) opening(pid uint32, at []Folder) *Walk {
 	return w
 }
 
-// Opened notes when a program was answered, from which its pause counts.
+// Opened notes that a program's OPENDIR was answered: its pause starts.
 func (d *detector) Opened(pid uint32) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -136,9 +132,9 @@ func (d *detector) forgetOldestLocked() {
 	delete(d.byPID, oldest)
 }
 
-// lookingUp notes that a name is looked up in a directory that has to be asked for, and returns
-// the walk that this is a part of, nil for none. A walk that goes on outside of the folder where
-// it began goes over the next one around both.
+// lookingUp notes a lookup in a directory that must be listed for it, and returns the walk that it
+// belongs to, nil for none. A lookup outside of the walk's folder can extend the walk to the innermost
+// folder that contains both.
 func (d *detector) lookingUp(at []Folder) *Walk {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -154,7 +150,7 @@ func (d *detector) lookingUp(at []Folder) *Walk {
 		switch top := common(w.top, at); {
 		case len(top) == len(w.top):
 			return w
-		case len(top) > 1, l.ahead >= proven: // beyond the mandator only what has proved right
+		case len(top) > 1, l.ahead >= proven: // to another mandator only once it has proved useful
 			return l.begin(top, w.budget)
 		}
 	}
@@ -170,14 +166,14 @@ func (d *detector) lookingUp(at []Folder) *Walk {
 	return l.begin(top, lookupBudget)
 }
 
-// lookedUp notes when a lookup was answered, from which the pause counts.
+// lookedUp notes that a lookup was answered: the pause starts.
 func (d *detector) lookedUp() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.lookups.last = d.now()
 }
 
-// LookingUpPrefetched notes that a name is looked up in a directory that was prefetched or listed.
+// LookingUpPrefetched notes a lookup in a directory that was prefetched or listed.
 func (d *detector) LookingUpPrefetched() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -185,8 +181,7 @@ func (d *detector) LookingUpPrefetched() {
 	d.lookups.last = d.now()
 }
 
-// spend returns how many folders may be prefetched at once for the walk, and doubles that for
-// the next time.
+// spend returns how many folders the next prefetch of the walk may cover, and doubles the budget.
 func (d *detector) spend(w *Walk) int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -195,9 +190,9 @@ func (d *detector) spend(w *Walk) int {
 	return budget
 }
 
-// area is the folder of which the structure is to be asked for when the walk has come to a
-// folder: at first its mandator, or what the walk began with; when a walk over the root goes on
-// to another mandator, the root.
+// area returns the folder whose structure to request for a walk that has come to the folder at: the
+// walk's own folder or, if the walk covers the root, the mandator. From the second call on it is the
+// root for a walk over the root, unless the walk is one by lookups.
 func (d *detector) area(w *Walk, at []Folder) Folder {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -218,8 +213,7 @@ func (l *lookups) begin(top []Folder, budget int) *Walk {
 	return l.walk
 }
 
-// add notes a directory in place of those that it lies in: who looks up a path comes through
-// them.
+// add notes a directory. It replaces its ancestors, which the lookup of a path passes through.
 func (l *lookups) add(at []Folder) {
 	if slices.ContainsFunc(l.apart, func(other []Folder) bool { return within(other, at) }) {
 		return
@@ -230,7 +224,7 @@ func (l *lookups) add(at []Folder) {
 // within reports whether a directory is top or lies below it.
 func within(at, top []Folder) bool { return slices.Contains(at, top[0]) }
 
-// common is the innermost directory that both lie in, or are.
+// common returns the path of the innermost directory that contains both.
 func common(a, b []Folder) []Folder {
 	for !within(b, a) {
 		a = a[1:]

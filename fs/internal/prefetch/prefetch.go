@@ -1,12 +1,12 @@
-// Package prefetch asks the service for listings and contents before programs do: Walks for the
-// listings that a walk over a subtree will come to, ReadAhead for the documents of a folder
-// that are likely to be opened next.
+// Package prefetch requests listings and contents before programs need them: Walks prefetches the
+// listings that a walk over a subtree will come to, ReadAhead the documents of a folder that are
+// likely to be opened next.
 //
-// Nothing of it is needed for an answer: what cannot be prefetched is asked for alone, when
-// somebody needs it. Walks has one prefetch of listings in flight, ReadAhead a bounded number
-// of contents; both end with the context that they were made with.
+// Nothing depends on a prefetch: what cannot be prefetched is requested when somebody needs it. Walks
+// has one prefetch of listings in flight, ReadAhead a bounded number of contents; both end with the
+// context that they were made with.
 //
-// The package knows nothing of FUSE and of files. Everything in it is safe for concurrent use.
+// The package knows nothing of FUSE or files. Everything in it is safe for concurrent use.
 package prefetch
 
 import (
@@ -19,28 +19,28 @@ import (
 
 // Folder is a directory of the mount. Two that are equal (==) are the same directory.
 type Folder interface {
-	// ID is the folder's id; that of the root is 0.
+	// ID returns the folder's id, 0 for the root.
 	ID() archive.ID
-	// Wants reports whether a listing would be used: it is a folder of the archive of which the
-	// mount shows all documents, and cannot be listed without a request.
+	// Wants reports whether a prefetched listing would be used: it is a folder of the archive, the
+	// mount shows all its documents, and it cannot be listed without a request.
 	Wants() bool
 }
 
-// Service is what is asked for many folders at once.
+// Service answers requests for many folders at once.
 type Service interface {
-	// Structure returns the folders below one; all of them unless lazy.
+	// Structure returns the folders below parent: all of them, or only its children if lazy.
 	Structure(ctx context.Context, parent archive.ID, lazy bool) (archive.Structure, error)
-	// EachDocument gives what begin returns the documents of a list one by one; begin is called
-	// anew for each repetition.
+	// EachDocument passes the documents of a list one by one to the function that begin returns. It
+	// calls begin again for each retry.
 	EachDocument(ctx context.Context, folder archive.ID, options archive.ListOptions, begin func() func(*archive.Document)) error
 }
 
-// Options are what Walks works with.
+// Options configure Walks.
 type Options struct {
 	Service Service
-	// Answered is given the outcome of each request that was not cancelled.
+	// Answered gets the outcome of each request that was not cancelled.
 	Answered func(error) error
-	// Folders and Documents are offered what was prefetched.
+	// Folders and Documents get the prefetched listings.
 	Folders   *cache.Listings[archive.ID, archive.Structure]
 	Documents *cache.Listings[archive.ID, []archive.Document]
 	// List is passed to every list of documents.

@@ -11,42 +11,42 @@ import (
 const (
 	// readPause is the longest time between two opens in a folder that belong together.
 	readPause = 2 * time.Second
-	// firstWindow and maxWindow bound the documents that were prefetched and are not opened.
+	// firstWindow and maxWindow bound the number of documents that may be prefetched and not opened yet.
 	firstWindow, maxWindow = 2, 16
-	// maxContent is the largest document in bytes that is prefetched.
+	// maxContent is the size in bytes of the largest document that is prefetched.
 	maxContent = 1 << 20
 	// maxReads bounds the folders, and the programs, that are watched.
 	maxReads = 64
 )
 
-// ReadAhead prefetches contents for programs that open one document of a folder after the
-// other: from the second on the next ones, at first two, and twice as many each time that one
-// is used. A program that used them goes on so in its next folder. One document that is opened
-// prefetches no other, and what is not used ends it.
+// ReadAhead prefetches contents for programs that open the documents of a folder one after another.
+// A single open prefetches nothing. The second one prefetches the next two documents, and each open of
+// a prefetched document doubles this window. A window full of unopened documents stops it. A program
+// that left at most half of it unopened starts its next folder with the same window.
 type ReadAhead struct {
-	ctx context.Context // ends what is in flight at the end of the mount
+	ctx context.Context // cancels prefetches at the end of the mount
 	now func() time.Time
 	run func(func())
-	// inFlight holds a token for each fetch.
+	// inFlight holds a token for each prefetch in flight.
 	inFlight chan struct{}
 
 	mu sync.Mutex
-	// folders are those of which documents are being read.
+	// folders are the folders in which documents are being read.
 	folders map[Folder]*reads // +checklocks:mu
 	// byPID is what each program read last.
 	byPID map[uint32]*reads // +checklocks:mu
 }
 
-// reads is what is read of one folder. Fields are guarded by mu of ReadAhead.
+// reads is the reading of one folder. Fields are guarded by mu of ReadAhead.
 type reads struct {
-	opened   int       // documents that were not cached before, one soon after the other
+	opened   int       // documents opened within readPause of each other that had not been cached
 	last     time.Time // when the last of them was opened
-	window   int       // how many may be prefetched and not opened so far
+	window   int       // how many may be prefetched and not opened yet
 	unopened map[archive.ID]bool
 }
 
-// NewReadAhead makes a ReadAhead with so many fetches in flight at most, which run runs in the
-// background and which end with ctx. With none it prefetches nothing.
+// NewReadAhead makes a ReadAhead with at most inFlight prefetches in flight; 0 disables it. run runs
+// them in the background. They end with ctx.
 func NewReadAhead(ctx context.Context, inFlight int, run func(func()), now func() time.Time) *ReadAhead {
 	return &ReadAhead{
 		ctx: ctx, now: now, run: run, inFlight: make(chan struct{}, max(inFlight, 0)),
@@ -54,8 +54,8 @@ func NewReadAhead(ctx context.Context, inFlight int, run func(func()), now func(
 	}
 }
 
-// Opening notes that a program opens a document of the folder, and returns how many of the next
-// ones are to be prefetched. cached says that its content was there without a request.
+// Opening notes that a program opens a document of the folder, and returns how many of the next ones
+// to prefetch. cached says that its content needs no request.
 func (a *ReadAhead) Opening(pid uint32, in Folder, doc archive.ID, cached bool) int {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -82,8 +82,8 @@ func (a *ReadAhead) Opening(pid uint32, in Folder, doc archive.ID, cached bool) 
 	return r.window - len(r.unopened)
 }
 
-// beginLocked watches a folder. A program that comes from one of which it has used what was
-// prefetched goes on as it did there.
+// beginLocked watches a folder. It takes over the window of the program's previous folder if at most
+// half of that is unopened.
 // +checklocks:a.mu
 func (a *ReadAhead) beginLocked(pid uint32, in Folder) *reads {
 	now := a.now()
@@ -97,7 +97,7 @@ func (a *ReadAhead) beginLocked(pid uint32, in Folder) *reads {
 	return r
 }
 
-// evictReads removes what is over, or all when there is too much.
+// evictReads removes reads that have paused for readPause, or all when maxReads is reached.
 func evictReads[K comparable](all map[K]*reads, now time.Time) {
 	for k, r := range all {
 		if now.Sub(r.last) > readPause {
@@ -109,9 +109,9 @@ func evictReads[K comparable](all map[K]*reads, now time.Time) {
 	}
 }
 
-// Fetch prefetches a document of the folder by calling fetch in the background, and reports
-// whether it does: not when the document is large, was prefetched before, or enough are in
-// flight. An error ends the read-ahead in the folder; whoever opens the document learns it.
+// Fetch prefetches a document of the folder by calling fetch in the background, and reports whether it
+// does: not when the document is too large or prefetched already, or when the window or the limit in
+// flight is reached. An error of fetch stops the read-ahead in the folder.
 func (a *ReadAhead) Fetch(in Folder, doc archive.ID, size int64, fetch func(context.Context) error) bool {
 	if size > maxContent || !a.take(in, doc) {
 		return false
@@ -125,7 +125,7 @@ func (a *ReadAhead) Fetch(in Folder, doc archive.ID, size int64, fetch func(cont
 	return true
 }
 
-// take notes that a document is about to be prefetched, and takes a token for it.
+// take reserves a place in the window and a token for a document, and reports whether it could.
 func (a *ReadAhead) take(in Folder, doc archive.ID) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -142,8 +142,8 @@ func (a *ReadAhead) take(in Folder, doc archive.ID) bool {
 	return true
 }
 
-// Stop ends the read-ahead in a folder: a program opened a document and read nothing, as Dolphin
-// does with every document of a folder that it shows.
+// Stop ends the read-ahead in a folder, for instance after a program opened a document and read
+// nothing, as Dolphin does with every document of a folder that it shows.
 func (a *ReadAhead) Stop(in Folder) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -10,38 +10,38 @@ import (
 )
 
 const (
-	// subtreesFor is how long the shape of a subtree is used to choose what to prefetch. It is
-	// never shown to anybody.
+	// subtreesFor is how long the shape of a subtree is used to choose what to prefetch. It is used
+	// for nothing else.
 	subtreesFor = time.Minute
-	// recursionPause is for how long recursive lists are not used after one that failed or
-	// cannot be trusted.
+	// recursionPause is how long no recursive list is requested after one failed or could not be
+	// trusted.
 	recursionPause = 10 * time.Minute
-	// maxVain is how many lists in a row may have no document of a sub-folder before a service
-	// is taken for one that does not list them.
+	// maxVain is how many recursive lists in a row may lack documents of sub-folders before the
+	// service is assumed not to list them.
 	maxVain = 3
 )
 
-// subtrees is what is known of the folders below others, and of recursive lists. Nothing else
-// is locked under mu.
+// subtrees remembers the shape of subtrees, and how useful recursive lists are. Nothing else is locked
+// under mu.
 type subtrees struct {
 	mu    sync.Mutex
 	known map[archive.ID]subtree // +checklocks:mu
-	// proven says that the service's recursive lists do hold documents of sub-folders.
+	// proven says that the service's recursive lists do include documents of sub-folders.
 	proven bool // +checklocks:mu
-	// vain counts the lists in a row that did not prove it.
+	// vain counts the lists that did not prove it.
 	vain int // +checklocks:mu
-	// off is until when no recursive list is asked for.
+	// off is until when no recursive list is requested.
 	off time.Time // +checklocks:mu
 }
 
-// subtree is what a structure said about a folder.
+// subtree is the shape of a folder's subtree.
 type subtree struct {
 	children []archive.ID
-	folders  int // in it, itself included
+	folders  int // in the subtree, including its top
 	fetched  time.Time
 }
 
-// of returns what is known of the subtree of a folder.
+// of returns the subtree of a folder; false if it is unknown or expired.
 func (s *subtrees) of(id archive.ID, now time.Time) (subtree, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -49,7 +49,7 @@ func (s *subtrees) of(id archive.ID, now time.Time) (subtree, bool) {
 	return t, ok && now.Sub(t.fetched) < subtreesFor
 }
 
-// add takes in what a structure said, and evicts what is too old.
+// add adds new subtrees and evicts expired ones.
 func (s *subtrees) add(grown map[archive.ID]subtree, now time.Time) {
 	s.evict(now)
 	s.mu.Lock()
@@ -61,7 +61,7 @@ func (s *subtrees) add(grown map[archive.ID]subtree, now time.Time) {
 	maps.Copy(s.known, grown)
 }
 
-// below are the folders in the subtree of id, itself included.
+// below returns the folders in the subtree of id, including id.
 func (s *subtrees) below(id archive.ID) []archive.ID {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -72,7 +72,7 @@ func (s *subtrees) below(id archive.ID) []archive.ID {
 	return all
 }
 
-// evict removes what is too old to be used.
+// evict removes expired subtrees.
 func (s *subtrees) evict(now time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -82,12 +82,12 @@ func (s *subtrees) evict(now time.Time) {
 		}
 	}
 	if len(s.known) == 0 {
-		s.known = nil // a map keeps the memory of what it once took
+		s.known = nil // a map keeps the memory of its largest size
 	}
 }
 
-// recursive reports whether a recursive list of top holds the documents of its sub-folders,
-// as far as can be told: this list does, or an earlier one did.
+// recursive reports whether recursive lists are known to include the documents of sub-folders: this
+// list of top does, or an earlier one did.
 func (s *subtrees) recursive(top archive.ID, lists *cache.PackedLists) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -98,14 +98,14 @@ func (s *subtrees) recursive(top archive.ID, lists *cache.PackedLists) bool {
 	return s.proven
 }
 
-// mayList reports whether recursive lists are of use.
+// mayList reports whether to request recursive lists.
 func (s *subtrees) mayList(now time.Time) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return !now.Before(s.off) && (s.proven || s.vain < maxVain)
 }
 
-// distrust uses no recursive list for a while.
+// distrust suspends recursive lists for recursionPause.
 func (s *subtrees) distrust(now time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

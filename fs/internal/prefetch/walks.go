@@ -8,26 +8,26 @@ import (
 	"github.com/archivefs/archivefs/cache"
 )
 
-// Walks prefetches for walks: the folders below one with a single structure that is not lazy,
-// and their documents with a single recursive list. Both are offered to the listings, which
-// answer with them when the walk opens the folder.
+// Walks prefetches for walks: all folders below one with a single structure request, and their
+// documents with a single recursive list. Both are offered to the caches of listings, which serve them
+// when the walk opens a folder.
 type Walks struct {
 	*detector
-	ctx      context.Context // ends what is in flight at the end of the mount
+	ctx      context.Context // cancels prefetches at the end of the mount
 	o        Options
 	subtrees subtrees
-	// turn is held by the one prefetch that is in flight: who waits for it then finds what it needs.
+	// turn is held by the one prefetch in flight. Those who wait for it often need no other.
 	turn chan struct{}
 }
 
-// NewWalks makes Walks that has seen nothing. Its requests end with ctx.
+// NewWalks makes a Walks. Its requests end with ctx.
 func NewWalks(ctx context.Context, o Options) *Walks {
 	return &Walks{ctx: ctx, o: o, detector: newDetector(o.Now), turn: make(chan struct{}, 1)}
 }
 
-// Opening notes that a program opens the first directory of a path, which goes up to the root,
-// and returns its walk, nil while it does not walk. It returns when all is prefetched that the
-// walk needs of the directory and of folders near it, or ctx ends.
+// Opening notes that a program opens the first directory of a path, whose last one is the root. It
+// returns the program's walk, nil while it does not walk, when the prefetch for the directory and
+// folders near it is complete, or when ctx ends.
 func (p *Walks) Opening(ctx context.Context, pid uint32, path []Folder) *Walk {
 	w := p.opening(pid, path)
 	if w != nil {
@@ -36,7 +36,7 @@ func (p *Walks) Opening(ctx context.Context, pid uint32, path []Folder) *Walk {
 	return w
 }
 
-// LookingUp is Opening for a name that somebody looks up in a directory that wants a listing.
+// LookingUp is Opening for a lookup of a name in a directory that wants a listing.
 func (p *Walks) LookingUp(ctx context.Context, path []Folder) {
 	w := p.lookingUp(path)
 	defer p.lookedUp()
@@ -45,8 +45,8 @@ func (p *Walks) LookingUp(ctx context.Context, path []Folder) {
 	}
 }
 
-// prefetch prefetches what a walk needs of the first directory of a path, and of folders near it.
-// It goes on when ctx ends, for the next who waits.
+// prefetch prefetches what a walk needs of the first directory of a path and of folders near it. A
+// prefetch in flight goes on when ctx ends.
 func (p *Walks) prefetch(ctx context.Context, w *Walk, path []Folder) {
 	if !path[0].Wants() {
 		return
@@ -60,7 +60,7 @@ func (p *Walks) prefetch(ctx context.Context, w *Walk, path []Folder) {
 	p.o.Go(func() {
 		defer close(done)
 		defer func() { <-p.turn }()
-		if !path[0].Wants() || !p.structureAround(w, path) { // another walk brought it
+		if !path[0].Wants() || !p.structureAround(w, path) { // the previous prefetch may have brought it
 			return
 		}
 		if top, ok := p.widest(w, path, p.spend(w)); ok {
@@ -73,7 +73,7 @@ func (p *Walks) prefetch(ctx context.Context, w *Walk, path []Folder) {
 	}
 }
 
-// structureAround makes the subtree of the first directory of a path known.
+// structureAround learns the subtree of the first directory of a path, and reports whether it is known.
 func (p *Walks) structureAround(w *Walk, path []Folder) (known bool) {
 	if _, known := p.subtrees.of(path[0].ID(), p.o.Now()); known {
 		return true
@@ -82,7 +82,7 @@ func (p *Walks) structureAround(w *Walk, path []Folder) (known bool) {
 	return err == nil
 }
 
-// Structure returns all folders below one, and offers the children of each.
+// Structure requests all folders below top, and offers the children of each.
 func (p *Walks) Structure(ctx context.Context, top archive.ID) ([]archive.Folder, error) {
 	offers := p.o.Folders.Ahead()
 	defer offers.End()
@@ -93,7 +93,7 @@ func (p *Walks) Structure(ctx context.Context, top archive.ID) ([]archive.Folder
 	if p.o.Answered(err) != nil {
 		return nil, err
 	}
-	if list := s.Folders; len(list) == 1 && list[0].ID == top { // itself, not its children
+	if list := s.Folders; len(list) == 1 && list[0].ID == top { // top itself in place of its children
 		s.Folders = list[0].Children
 	}
 	grown := map[archive.ID]subtree{}
@@ -103,8 +103,8 @@ func (p *Walks) Structure(ctx context.Context, top archive.ID) ([]archive.Folder
 	return s.Folders, nil
 }
 
-// plant adds the subtree of a folder, which s has below it, and offers the children of each
-// folder. It returns how many folders are in it.
+// plant adds the subtree of a folder, s, to grown and offers the children of each of its folders. It
+// returns the number of folders in the subtree.
 func plant(grown map[archive.ID]subtree, offers *cache.Ahead[archive.ID, archive.Structure], id archive.ID, s archive.Structure, now time.Time) int {
 	t := subtree{children: make([]archive.ID, len(s.Folders)), folders: 1, fetched: now}
 	plain := archive.Structure{Free: s.Free, Folders: make([]archive.Folder, len(s.Folders))}
@@ -119,8 +119,8 @@ func plant(grown map[archive.ID]subtree, offers *cache.Ahead[archive.ID, archive
 	return t.folders
 }
 
-// widest is the outermost folder of a path, within the walk and below the root, whose subtree has
-// at most so many folders; false when its list brings no more than that of the first one alone.
+// widest returns the outermost folder of a path, within the walk and below the root, whose subtree has
+// at most budget folders. It returns false if that subtree is a single folder or too large.
 func (p *Walks) widest(w *Walk, path []Folder, budget int) (top archive.ID, ok bool) {
 	for _, at := range path[:len(path)-1] {
 		t, known := p.subtrees.of(at.ID(), p.o.Now())
@@ -137,7 +137,7 @@ func (p *Walks) widest(w *Walk, path []Folder, budget int) (top archive.ID, ok b
 	return top, ok
 }
 
-// listBelow lists all documents in the subtree of a folder.
+// listBelow lists all documents in the subtree of a folder, and offers the lists of its folders.
 func (p *Walks) listBelow(top archive.ID) {
 	if !p.subtrees.mayList(p.o.Now()) {
 		return
@@ -155,7 +155,7 @@ func (p *Walks) listBelow(top archive.ID) {
 		return
 	}
 	if archive.Away(p.o.Answered(err)) {
-		return // it says nothing about lists
+		return // this says nothing about recursive lists
 	}
 	if err != nil || !p.offer(offers, top, lists) {
 		p.subtrees.distrust(p.o.Now())
@@ -165,10 +165,9 @@ func (p *Walks) listBelow(top archive.ID) {
 	}
 }
 
-// offer offers the folders of a subtree what a recursive list says of them, and those without
-// documents an empty list. It offers nothing and returns false when the list cannot be trusted:
-// it does not tell where a document lies, or lacks all documents of a folder that is known to
-// have some.
+// offer splits a recursive list, and offers a list, if need be an empty one, for each folder of the
+// subtree. It offers nothing and returns false if the list cannot be trusted: it does not say where a
+// document lies, or lacks all documents of a folder that is known to have some.
 func (p *Walks) offer(offers *cache.Ahead[archive.ID, []archive.Document], top archive.ID, lists *cache.PackedLists) bool {
 	if lists.Has(0) {
 		return false
@@ -185,7 +184,7 @@ func (p *Walks) offer(offers *cache.Ahead[archive.ID, []archive.Document], top a
 			return false
 		}
 	}
-	for _, id := range below { // what is not among them is younger than the structure
+	for _, id := range below { // other folders in lists are newer than the structure
 		offers.OfferPacked(id, lists.Of(id))
 	}
 	return true

@@ -14,7 +14,10 @@ import (
 	"github.com/archivefs/archivefs/xattr"
 )
 
-// documentAttrs are those of a document.
+// The table of package xattr lists the attributes and who may set them. The types below say where
+// their values are: with a document, in the record of an upload, or with a directory.
+
+// documentAttrs are the attributes of a document.
 type documentAttrs struct{ f *File }
 
 // Kind implements attrs.Node.
@@ -25,7 +28,7 @@ func (n documentAttrs) Kind() xattr.Node {
 	return xattr.NodeInbox
 }
 
-// Subject implements attrs.Node. A document that changed here is listed again first.
+// Subject implements attrs.Node. It lists the folder again if a document in it was changed here.
 func (n documentAttrs) Subject(ctx context.Context) (xattr.Subject, error) {
 	if d, _ := n.f.Place(); d != nil {
 		if err := d.Tree.LoadDocuments(ctx, d, tree.NeedListing); err != nil {
@@ -45,8 +48,8 @@ func (n documentAttrs) Data(ctx context.Context) (archive.DocumentData, error) {
 	return data, n.f.Missed(err)
 }
 
-// Change implements attrs.Node: it asks the service, or keeps the keywords of an inbox document
-// until that is archived.
+// Change implements attrs.Node. It sends the change to the service, or keeps the keywords of an
+// inbox document until that is archived.
 func (n documentAttrs) Change(ctx context.Context, a xattr.Attr, value []byte) error {
 	f, doc := n.f, *n.f.Document()
 	d, _ := f.Place()
@@ -72,8 +75,8 @@ func (n documentAttrs) Change(ctx context.Context, a xattr.Attr, value []byte) e
 	return nil
 }
 
-// localAttrs are those of a file whose bytes are in the spool: its record has them, for the
-// upload to take along.
+// localAttrs are the attributes of a file whose bytes are staged. They are in its record and go
+// along with the upload.
 type localAttrs struct {
 	f  *File
 	up *spool.Upload
@@ -94,7 +97,7 @@ func (n localAttrs) Change(_ context.Context, a xattr.Attr, value []byte) error 
 		return n.f.s.retry(n.up, string(value) == xattr.RetryIncomplete) //nolint:contextcheck // what begins here outlives the request
 	}
 	return n.up.Update(func(r *spool.Record) {
-		_ = draftOf(r).Set(a, value) // which was checked
+		_ = draftOf(r).Set(a, value) // the value was checked
 	})
 }
 
@@ -119,13 +122,13 @@ func (n localAttrs) SetForeign(name string, value []byte) error {
 	})
 }
 
-// dirAttributes are those of a directory.
+// dirAttributes are the attributes of a directory.
 type dirAttributes struct {
 	d     *tree.Dir
 	state *state.Store
 }
 
-// DirAttrs are the attributes of a directory.
+// DirAttrs returns the attributes of a directory.
 func (s *Area) DirAttrs(d *tree.Dir) attrs.Node { return dirAttributes{d, s.state} }
 
 // Kind implements attrs.Node.
@@ -156,7 +159,7 @@ func (n dirAttributes) Subject(context.Context) (s xattr.Subject, err error) {
 func (n dirAttributes) Change(_ context.Context, a xattr.Attr, value []byte) error {
 	d := n.d
 	if d.QueuedAs() != nil {
-		return errno.Refuse(syscall.EBUSY, "the folder waits to be made, and defaults are kept by its id")
+		return errno.Refuse(syscall.EBUSY, "the folder is queued, and its defaults cannot be stored until it has an id")
 	}
 	defaults := n.state.Defaults(stateKey(d))
 	if err := (xattr.Draft{Attributes: &defaults}).Set(a, value); err != nil {

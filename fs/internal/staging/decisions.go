@@ -8,12 +8,12 @@ import (
 	"github.com/archivefs/archivefs/internal/spool"
 )
 
-// What a person decides about an upload.
+// What a user decides about an upload: retry and discard.
 
-// retry sends a failed upload again, in the background, and shows it in its folder. What
-// waits for the service is tried at once. The folder that it lies in is made first, and
-// with a folder what failed because of it is sent. A temporary or an empty file is never sent,
-// and one that is not whole only asItIs.
+// retry sends a failed upload again, in the background, and shows it in its folder. An upload that
+// is queued already is tried at once. If its folder failed, that is retried first. Retrying a
+// folder also retries what failed with it. Files with temporary names and empty files are never
+// sent, incomplete ones only with asItIs.
 func (s *Area) retry(up *spool.Upload, asItIs bool) error {
 	r := up.Record()
 	if err := mayRetry(&r, asItIs); err != nil {
@@ -22,14 +22,14 @@ func (s *Area) retry(up *spool.Upload, asItIs bool) error {
 	folder, inFolder := s.Spool.Get(r.Within)
 	inFolder = inFolder && folder.State() == spool.Failed
 	if inFolder {
-		if err := s.retry(folder, false); err != nil { // which retries what lies in it, too
+		if err := s.retry(folder, false); err != nil { // which also retries what is in it
 			return err
 		}
 	}
-	inside := s.failedIn(up) // before: once the folder is made nothing says any more what lay in it
+	inside := s.failedIn(up) // before the retry: once the folder exists, no record says what was in it
 	switch err := s.retryOne(up, asItIs); {
 	case inFolder && errors.Is(err, syscall.ENOENT):
-		return nil // it was archived with its folder by now
+		return nil // it has been archived with its folder
 	case err != nil:
 		return err
 	}
@@ -43,7 +43,7 @@ func (s *Area) retry(up *spool.Upload, asItIs bool) error {
 	return nil
 }
 
-// mayRetry refuses what is never sent, or not unless somebody asks for it as it is.
+// mayRetry refuses files that are never sent, and incomplete ones unless asItIs is set.
 func mayRetry(r *spool.Record, asItIs bool) error {
 	switch {
 	case StaysHere(r):
@@ -56,7 +56,7 @@ func mayRetry(r *spool.Record, asItIs bool) error {
 	return nil
 }
 
-// failedIn is what failed directly in a folder that is not made, and is whole.
+// failedIn returns the complete uploads directly in a folder that failed with it.
 func (s *Area) failedIn(folder *spool.Upload) (inside []*spool.Upload) {
 	for _, up := range s.Spool.List() {
 		if r := up.Record(); r.Within == folder.ID() && r.State == spool.Failed && r.Visible && !r.Incomplete() {
@@ -81,7 +81,7 @@ func (s *Area) retryOne(up *spool.Upload, asItIs bool) error {
 	case r.State == spool.Created && r.Queued: // taken back for a change
 	default:
 		if err := take(); err != nil {
-			if up.Record().Queued { // which the disk may have all the same
+			if up.Record().Queued { // it is queued nevertheless
 				s.queue.Add(up)
 			}
 			return err
@@ -100,8 +100,8 @@ func (s *Area) retryOne(up *spool.Upload, asItIs bool) error {
 	return nil
 }
 
-// LeftFolder sends what failed because the folder that it lay in was not made, and was put
-// into another one since. before is its record from then.
+// LeftFolder retries an upload that failed with its folder and was moved to another one. before is
+// its record before the move.
 func (s *Area) LeftFolder(up *spool.Upload, before *spool.Record) {
 	r := up.Record()
 	if before.State != spool.Failed || before.Within == "" || r.State != spool.Failed || r.Within == before.Within || r.Incomplete() {
@@ -112,8 +112,8 @@ func (s *Area) LeftFolder(up *spool.Upload, before *spool.Record) {
 	}
 }
 
-// Forget discards an upload that a person has decided about. One that is being sent, or
-// that the archive may have, is busy.
+// Forget discards an upload on a user's request. It returns an error (EBUSY) while the upload is
+// being sent, or if the archive may have it.
 func (s *Area) Forget(up *spool.Upload) error {
 	held := s.Holder(up)
 	if up.State() == spool.Failed { // the attempt that failed may still be ending
@@ -122,11 +122,11 @@ func (s *Area) Forget(up *spool.Upload) error {
 		return errno.ErrSending
 	}
 	defer held.Commit.Unlock()
-	// checklocks does not know TryLock: here it is locked either way.
+	// checklocks does not know TryLock: Commit is held either way.
 	return s.forgetLocked(held, up) // +checklocksforce
 }
 
-// forgetLocked is Forget under Commit of what stands for the upload.
+// forgetLocked is Forget under Commit of held, which stands for the upload.
 // +checklocks:held.Commit
 func (s *Area) forgetLocked(held *File, up *spool.Upload) error {
 	if up.State() == spool.Sending {
@@ -139,7 +139,7 @@ func (s *Area) forgetLocked(held *File, up *spool.Upload) error {
 		return err
 	}
 	if held.Document() != nil {
-		held.detach() // the document is what it was
+		held.detach() // the document keeps its old bytes
 	} else {
 		held.hide()
 		held.lastPlaceLocked()

@@ -13,11 +13,11 @@ import (
 	"github.com/archivefs/archivefs/internal/whole"
 )
 
-// delivery turns the bytes of files into documents, or keeps them as failed.
+// delivery turns the staged bytes of files into documents, or keeps them as failed.
 type delivery struct{ s *Area }
 
-// ArrivedLocked makes the file the document that the archive confirmed. Without an id it waits
-// for a listing to show it.
+// ArrivedLocked makes the file the document that the archive confirmed. If id is 0, the file waits
+// for a listing that shows the document.
 // +checklocks:f.Commit
 func (v *delivery) ArrivedLocked(ctx context.Context, f *File, up *spool.Upload, id archive.ID) {
 	r := up.Record()
@@ -31,12 +31,12 @@ func (v *delivery) ArrivedLocked(ctx context.Context, f *File, up *spool.Upload,
 	}
 	v.s.Service.Log.WithField("path", archive.Printable(f.Where())).WithField("document", int64(id)).
 		Infof("%s %d bytes", done, r.Size)
-	if err := up.Open(); err == nil { // for those who open the file while its bytes move
+	if err := up.Open(); err == nil { // a program may open the file while its bytes move
 		defer up.Close() //nolint:errcheck // the bytes are archived
 	}
 	v.s.settle(up, id)
 	if id == 0 && v.s.awaits(up, &r) {
-		return // what the folder shows when it is listed tells which document it is
+		return // the first listing of its folder finds the document
 	}
 	switch d := f.lastPlaceLocked(); {
 	case d == nil: // recovered and not shown yet
@@ -51,8 +51,8 @@ func (v *delivery) ArrivedLocked(ctx context.Context, f *File, up *spool.Upload,
 	v.s.conclude(ctx, up, id)
 }
 
-// giveWayLocked ends a file that the archive had before, as a document which keeps its name and its
-// place: the file's own name goes.
+// giveWayLocked ends a file that the archive already had (Record.Had). That document keeps its name
+// and place; the name of the file disappears.
 // +checklocks:f.Commit
 func (v *delivery) giveWayLocked(f *File, up *spool.Upload, r *spool.Record) {
 	v.s.Service.Log.WithField("path", archive.Printable(f.Where())).
@@ -64,44 +64,44 @@ func (v *delivery) giveWayLocked(f *File, up *spool.Upload, r *spool.Record) {
 		v.s.Discard(up)
 		return
 	}
-	d.Distrust() // it may have the very name
+	d.Distrust() // the document may have the same name
 	_, name := f.Place()
 	f.Remove()
 	v.s.Changed(d, []string{name})
 }
 
-// confirmed is the document as far as is known without a listing.
+// confirmed returns the document as far as it is known without a listing.
 func (v *delivery) confirmed(r *spool.Record, id archive.ID, d *tree.Dir) *archive.Document {
 	return d.Kind.Confirmed(r, id, d.Document(id), v.s.Service.Now())
 }
 
-// become makes doc what the file stands for.
+// become makes the file stand for doc.
 func (v *delivery) become(f *File, d *tree.Dir, doc *archive.Document) {
 	d.Mu.Lock()
 	defer d.Mu.Unlock()
 	f.Mu.Lock()
 	defer f.Mu.Unlock()
 	if shown := d.Shown.Document(doc.ID); shown != nil && shown != f.Entry && f.Dir == d {
-		d.Shown.Drop(shown) // a listing was quicker: it keeps the name given here
+		d.Shown.Drop(shown) // a listing was faster; the document keeps the file's name
 		v.s.Changed(d, []string{shown.Name})
 	}
 	f.Doc, f.Sized = doc, false
 	f.Entry.Doc.Store(doc)
 	f.Entry.Keep, f.Entry.ServiceName = v.s.KeepFor(), ""
-	if f.Dir == d { // else it was removed, or made way for the listed document, meanwhile
+	if f.Dir == d { // else it was removed, or gave way to the listed document, meanwhile
 		d.Shown.Add(f.Entry)
 	}
 }
 
-// deliverQueued tries to archive a file that was accepted before. What is refused stays
-// in its folder as failed.
+// deliverQueued tries to archive a queued file. If the service refuses it, it stays in its folder
+// as failed.
 func (v *delivery) deliverQueued(ctx context.Context, f *File, up *spool.Upload) (wait bool, err error) {
 	f.Commit.Lock()
 	defer f.Commit.Unlock()
 	if f.Pending() != up || f.gone() || !up.Record().Queued {
-		return false, background.ErrMoot // changed, or removed, meanwhile
+		return false, background.ErrMoot // changed or removed meanwhile
 	}
-	if up.State() == spool.Created { // recalled for a change that did not come
+	if up.State() == spool.Created { // recalled for a change that has not begun
 		if err := v.recommitLocked(f, up); err != nil {
 			return !errors.Is(err, background.ErrMoot), err
 		}
@@ -129,8 +129,8 @@ func (v *delivery) deliverQueued(ctx context.Context, f *File, up *spool.Upload)
 	return false, err
 }
 
-// recommitLocked makes what was recalled what it was, unless somebody has begun to change it,
-// whose close then decides.
+// recommitLocked undoes a recall. If somebody has begun to change the file it returns
+// background.ErrMoot, and their close decides.
 // +checklocks:f.Commit
 func (v *delivery) recommitLocked(f *File, up *spool.Upload) error {
 	err := up.Recommit()
@@ -146,8 +146,8 @@ func (v *delivery) recommitLocked(f *File, up *spool.Upload) error {
 	return nil
 }
 
-// leaveQueuedFolder gives an upload the id of its folder where that was made at the moment
-// the file was put there. Where the folder failed the upload fails.
+// leaveQueuedFolder gives an upload the id of its folder if that was created while the file was put
+// there. If the folder failed, so does the upload.
 func (v *delivery) leaveQueuedFolder(up *spool.Upload, d *tree.Dir) error {
 	if up.Record().Within == "" {
 		return nil
@@ -158,18 +158,18 @@ func (v *delivery) leaveQueuedFolder(up *spool.Upload, d *tree.Dir) error {
 	return v.s.Folders.failIn(up)
 }
 
-// errFailed is what a program is told that wrote to a file which failed by the close of
-// another one: its bytes are kept, and will not be archived by themselves.
+// errFailed is what a program gets if the file that it wrote to has failed in another close. The
+// bytes are kept, but not archived without a retry.
 const errFailed = syscall.EIO
 
-// giveUpLocked decides where a failed file is shown. What a close had accepted stays in its
-// folder. Else whoever closed it was told, and it leaves: a folder shows what is archived
-// or on its way, and a retry can create the name anew. A document stays in any case, with
-// its old bytes when it leaves.
+// giveUpLocked decides where a failed file is shown. If a close has returned success, the file
+// stays in its folder. Otherwise the close returns the error and the file leaves its folder, so
+// that the program can create the name again. An inbox document always stays, and shows its old
+// bytes if the new ones leave.
 // +checklocks:f.Commit
 func (v *delivery) giveUpLocked(f *File, up *spool.Upload) {
 	if d, name := f.Place(); d != nil {
-		d.Distrust() // the service may have it after all, or not even the document
+		d.Distrust() // the service may have the file after all, or lack the document it replaces
 		v.s.Changed(d, []string{name})
 	}
 	f.Mu.Lock()
@@ -189,8 +189,7 @@ func (v *delivery) giveUpLocked(f *File, up *spool.Upload) {
 	}
 }
 
-// abandon fails a file whose bytes are not what they were meant to be. It leaves its
-// folder and stays in the list of uploads.
+// abandon fails a file whose bytes are not what the program meant.
 func (v *delivery) abandon(f *File, reason string) {
 	f.Commit.Lock()
 	defer f.Commit.Unlock()
@@ -213,9 +212,8 @@ func (v *delivery) abandonLocked(f *File, reason string) {
 	v.giveUpLocked(f, up)
 }
 
-// finish turns the bytes in the spool into a document, now or, with later, in the
-// background, or keeps them as a local file. Its error is what close answers: the file has
-// then left its folder and is kept as failed.
+// finish archives the staged bytes, or queues them if later is set, or keeps them as a local file.
+// The error is what close returns.
 func (v *delivery) finish(ctx context.Context, f *File, later bool) error {
 	v.s.Service.Work.Begin()
 	defer v.s.Service.Work.End()
@@ -226,19 +224,19 @@ func (v *delivery) finish(ctx context.Context, f *File, later bool) error {
 	f.Mu.Unlock()
 	switch {
 	case up == nil || !todo:
-		return nil // another close came first
-	case d == nil: // removed, or failed before
+		return nil // another close was faster
+	case d == nil: // removed, or failed earlier
 		return nil
 	case bad != nil:
 		v.abandonLocked(f, bad.Error())
 		return bad
-	case up.State() == spool.Failed: // with another close
+	case up.State() == spool.Failed: // in another close
 		f.happened(onRefusal)
 		return errFailed
-	case up.State() != spool.Created: // another close came first, and took these bytes along
+	case up.State() != spool.Created: // another close was faster, and took these bytes, too
 		f.happened(onSeal)
 		return nil
-	case writing > 0: // by now: their close ends the file
+	case writing > 0: // somebody has begun to write, and their close ends the file
 		return f.accept(up)
 	}
 	_, name := f.Place()
@@ -256,10 +254,10 @@ func (v *delivery) finish(ctx context.Context, f *File, later bool) error {
 	return err
 }
 
-// SendLocked archives the bytes as their record says, in the directory d, and returns the
-// document's id, 0 when the service does not tell it. With later it only queues them, as it
-// does where the folder itself is queued. On an error the upload is failed and keeps the
-// reason.
+// SendLocked archives the bytes as their record says, in the directory d. It returns the document's
+// id, 0 if the service does not return one. If later is set, if writes are asynchronous, or if the
+// folder is queued, it only queues the bytes, and sent is false. On an error the upload is failed
+// and has the reason.
 // +checklocks:f.Commit
 func (v *delivery) SendLocked(ctx context.Context, f *File, up *spool.Upload, d *tree.Dir, later bool) (id archive.ID, sent bool, err error) {
 	f.happened(onSeal)
@@ -267,7 +265,7 @@ func (v *delivery) SendLocked(ctx context.Context, f *File, up *spool.Upload, d 
 	refused := v.refusedIn(d)
 	err = v.seal(f, up, d, later && refused == nil)
 	if err == nil {
-		err = refused // which leaves it a whole file
+		err = refused // after seal, so that the file counts as complete
 	}
 	if err != nil {
 		v.s.Service.Failures.Add("archive", up, f.Where(), err)
@@ -286,8 +284,8 @@ func (v *delivery) SendLocked(ctx context.Context, f *File, up *spool.Upload, d 
 	return id, true, nil
 }
 
-// seal makes the bytes complete, with the directory's defaults, durably. With queued they
-// are accepted for the background.
+// seal checks that the bytes are complete, applies the defaults of d to the record, and commits it,
+// for the queue if queued is set.
 func (v *delivery) seal(f *File, up *spool.Upload, d *tree.Dir, queued bool) error {
 	if err := whole.Check(up); err != nil {
 		return err
@@ -298,7 +296,7 @@ func (v *delivery) seal(f *File, up *spool.Upload, d *tree.Dir, queued bool) err
 	}
 	err := up.CommitAs(func(r *spool.Record) { meant(r); r.Queued = queued })
 	if err != nil {
-		_ = up.Update(meant) // for a retry; err says more
+		_ = up.Update(meant) // for a retry; err matters more
 		return err
 	}
 	if queued {
@@ -307,8 +305,9 @@ func (v *delivery) seal(f *File, up *spool.Upload, d *tree.Dir, queued bool) err
 	return nil
 }
 
-// endWriting finishes a file whose last writer has gone, when its closes did not. They
-// were answered with success. One who has begun to write meanwhile ends it instead.
+// endWriting queues a file whose last writer has left, if none of its closes finished it. Those
+// closes returned success. If somebody has begun to write again, their close finishes the file
+// instead.
 func (v *delivery) endWriting(ctx context.Context, f *File) {
 	f.Mu.Lock()
 	up, todo, doc := f.Up, f.phase.unfinished(), f.Doc
@@ -323,18 +322,18 @@ func (v *delivery) endWriting(ctx context.Context, f *File) {
 		if err := v.finish(ctx, f, true); err != nil {
 			v.s.Service.Failures.Add("archive after close", up, f.Where(), err)
 		}
-	case doc == nil && up.State() == spool.Created: // else it is on its way, which is not waited for
+	case doc == nil && up.State() == spool.Created: // else it is in flight; do not wait for it
 		v.keepUnwritten(f)
 	}
 }
 
-// keepUnwritten keeps a file that was created and closed without a byte as a local one,
-// unless a rename has just taken it for the archive.
+// keepUnwritten keeps a file that was created and closed without a write as a local one, unless a
+// rename has just handed it to the archive.
 func (v *delivery) keepUnwritten(f *File) {
 	f.Commit.Lock()
 	defer f.Commit.Unlock()
 	up, todo := f.unfinished()
-	if up == nil || todo { // somebody writes by now
+	if up == nil || todo { // somebody has begun to write
 		return
 	}
 	if r := up.Record(); r.State != spool.Created || r.Closed || r.Queued {
@@ -345,8 +344,8 @@ func (v *delivery) keepUnwritten(f *File) {
 	}
 }
 
-// refusedIn is why nothing put into the directory can be archived: the folder was not made,
-// and is not tried again by itself. Else it is nil.
+// refusedIn returns why nothing in the directory can be archived: its queued folder failed and
+// waits for a retry. Otherwise it returns nil.
 func (v *delivery) refusedIn(d *tree.Dir) error {
 	up := d.QueuedAs()
 	if up == nil || up.State() != spool.Failed {
@@ -355,16 +354,16 @@ func (v *delivery) refusedIn(d *tree.Dir) error {
 	return errno.Refuse(syscall.EIO, WhyWaits(v.s.Spool, &spool.Record{Within: up.ID(), Queued: true}))
 }
 
-// applyDefaults fills in what an upload into the directory takes along unless the file
-// says otherwise: of each attribute the value of the nearest directory that has one.
+// applyDefaults fills in the attributes that a file does not set itself. Each comes from the
+// nearest directory that has a value for it.
 func (v *delivery) applyDefaults(d *tree.Dir, r *spool.Record) {
 	for at := d; at != nil; at = at.Above() {
 		r.Inherit(v.s.state.Defaults(stateKey(at)))
 	}
 }
 
-// stateKey is the number under which the state keeps what was set on a directory: its
-// folder's id, and numbers that no folder has for the two that the service does not know.
+// stateKey returns the key of a directory's settings in the state: the id of its folder, or a
+// number that no folder has for the two directories that the service does not know.
 func stateKey(d *tree.Dir) archive.ID {
 	const inboxes = -1
 	if d.Kind == tree.InboxesDir {

@@ -11,7 +11,7 @@ import (
 	"github.com/archivefs/archivefs/internal/state"
 )
 
-// newLetters is a folder of a mount whose queue sends nothing.
+// newLetters returns a folder of a mount whose queue sends nothing.
 func newLetters(t *testing.T) (*Area, *tree.Dir) {
 	t.Helper()
 	kept, err := state.Open(filepath.Join(t.TempDir(), "state.db"))
@@ -30,7 +30,7 @@ func newLetters(t *testing.T) (*Area, *tree.Dir) {
 	return s, d
 }
 
-// written is an empty file in d.
+// written returns an empty file in d.
 func written(t *testing.T, s *Area, d *tree.Dir) *File {
 	t.Helper()
 	up, err := s.Spool.Create(s.Record(d, "a.txt", nil))
@@ -44,7 +44,7 @@ func written(t *testing.T, s *Area, d *tree.Dir) *File {
 	return f
 }
 
-// puts writes a text behind what the file has, through a handle.
+// puts appends a text to the file through a handle.
 func puts(t *testing.T, h *Handle, text string) {
 	t.Helper()
 	err := h.edit(t.Context(), false, func(up *spool.Upload) error {
@@ -56,8 +56,8 @@ func puts(t *testing.T, h *Handle, text string) {
 	}
 }
 
-// However the writing of one program ends, and however late that shows: while another one
-// writes, nothing is archived, nor kept as a file that is complete.
+// However one program stops writing, and however late that is noticed: while another one writes,
+// the file is neither archived nor kept as complete.
 func TestNoEndTakesHalfOfWhatOthersWrite(t *testing.T) {
 	for name, end := range map[string]func(*File, context.Context){
 		"close":                        func(f *File, ctx context.Context) { _ = f.s.Delivery.finish(ctx, f, false) },

@@ -19,29 +19,30 @@ import (
 	"github.com/archivefs/archivefs/xattr"
 )
 
-// A file is modelled in three layers, each with its own state and one lock for all: a leaf of the tree, the
-// content that it shows, and the bytes that are written to it.
+// A file has three layers, which share one lock, Mu: a leaf of the tree (tree.Leaf), the content that
+// it shows (content.File), and the bytes that are written to it (File).
 
-// File is a document, a file whose bytes are in the spool, or a document that is about to get new
-// bytes.
+// File is a document, a file whose bytes are staged in the spool, or a document that is about to
+// get new bytes.
 type File struct {
 	content.File
 	s *Area
-	// Commit serialises what turns the bytes in the spool into a document, and the first
-	// change by each handle.
+	// Commit serialises everything that turns staged bytes into a document, and the first change
+	// through each handle.
 	Commit sync.Mutex
 
-	// phase is what becomes of its bytes, why says why they are spoiled.
+	// phase is the state of the bytes; why is the error that spoiled them.
 	phase phase // +checklocks:Mu
 	why   error // +checklocks:Mu
-	// writers counts open handles that may write, mappers those that may do so through a
-	// mapping, writing those that wrote and were not closed since.
+	// writers counts open handles that may write, mappers those that may write through a mapping,
+	// and writing those that have written and are not closed yet.
 	writers int // +checklocks:Mu
 	mappers int // +checklocks:Mu
 	writing int // +checklocks:Mu
 }
 
-// NewFile is the file of e in d, whose document, or bytes in the spool, may be nil.
+// NewFile returns the file of entry e in d. doc and up may be nil; so may d and e, for a file that
+// no folder shows.
 func NewFile(s *Area, ino uint64, d *tree.Dir, e *tree.Entry, doc *archive.Document, up *spool.Upload) *File {
 	f := &File{s: s, phase: phaseOf(up), File: content.File{
 		Env: s.Contents, Leaf: tree.Leaf{Tree: s.Tree, Ino: ino, Dir: d, Entry: e, Doc: doc, Up: up},
@@ -50,12 +51,12 @@ func NewFile(s *Area, ino uint64, d *tree.Dir, e *tree.Entry, doc *archive.Docum
 	return f
 }
 
-// LeafFor makes the file of a document's entry.
+// LeafFor returns the leaf of a new file for a document's entry.
 func (s *Area) LeafFor(ino uint64, d *tree.Dir, e *tree.Entry, doc *archive.Document) *tree.Leaf {
 	return &NewFile(s, ino, d, e, doc, nil).Leaf
 }
 
-// state is the value of the attribute state.
+// state returns the value of the attribute state.
 func (f *File) state() xattr.State {
 	f.Mu.Lock()
 	defer f.Mu.Unlock()
@@ -78,8 +79,8 @@ func (f *File) state() xattr.State {
 	return xattr.StateArchived
 }
 
-// Modified is the modification time: what was kept for a file put in here, else when it
-// was archived, else when it was created.
+// Modified returns the modification time: that of the staged bytes, else the one kept for a file
+// that was stored from this machine, else when the document was archived or created.
 func (f *File) Modified() time.Time {
 	if up := f.Pending(); up != nil {
 		r := up.Record()
@@ -98,7 +99,8 @@ func (f *File) Modified() time.Time {
 	return f.s.Started
 }
 
-// SetTime keeps a modification time, of bytes that wait and of a document that was put in here.
+// SetTime sets the modification time of staged bytes, or of a document that has a kept time. It
+// ignores other documents.
 func (f *File) SetTime(mtime time.Time) error {
 	if up := f.Pending(); up != nil {
 		return up.Update(func(r *spool.Record) { r.Mtime = mtime })
@@ -110,8 +112,8 @@ func (f *File) SetTime(mtime time.Time) error {
 	return nil
 }
 
-// lastPlaceLocked is where the file is shown. When that is nowhere, no folder shows it from now
-// on: nil. Under Commit the file stays there.
+// lastPlaceLocked returns the directory that shows the file. If there is none it returns nil, and
+// none will show the file again. While Commit is held the file stays in its place.
 // +checklocks:f.Commit
 func (f *File) lastPlaceLocked() *tree.Dir {
 	f.Mu.Lock()
@@ -122,7 +124,7 @@ func (f *File) lastPlaceLocked() *tree.Dir {
 	return f.Dir
 }
 
-// detach parts the file from its bytes in the spool, also those of open handles.
+// detach drops the file's upload, and the references of open handles to it.
 func (f *File) detach() {
 	f.Mu.Lock()
 	defer f.Mu.Unlock()
@@ -138,10 +140,8 @@ func (f *File) detach() {
 	f.happenedLocked(onArrival)
 }
 
-// Which attributes there are, and who may set them, stands in the table of package xattr. Here
-// is where their values lie: with a document, with a file in the spool, with a directory.
-
-// Attrs are the attributes of the file.
+// Attrs returns the attributes of the file: those in the record of its staged bytes, else those of
+// its document.
 func (f *File) Attrs() attrs.Node {
 	if up := f.Pending(); up != nil {
 		return localAttrs{f, up}
@@ -149,15 +149,15 @@ func (f *File) Attrs() attrs.Node {
 	return documentAttrs{f}
 }
 
-// gone reports whether the file's name was removed.
+// gone reports whether the file was removed.
 func (f *File) gone() bool {
 	f.Mu.Lock()
 	defer f.Mu.Unlock()
 	return f.phase == removed
 }
 
-// SetSize truncates the file, through h where there is a handle. When nobody has it open for
-// writing (truncate(2)), no close will follow: then its new bytes are archived at once.
+// SetSize truncates the file, through h if that is not nil. Without a handle (truncate(2)) no close
+// follows, so the new bytes are archived at once, unless a program has the file open for writing.
 func (f *File) SetSize(ctx context.Context, h *Handle, size int64) error {
 	if err := f.MayWrite(); err != nil {
 		return err
@@ -181,9 +181,9 @@ func (f *File) SetSize(ctx context.Context, h *Handle, size int64) error {
 	return err
 }
 
-// Ready reports whether a local file becomes a document under the name: not when it is
-// empty, nor while somebody still writes to it, whose close then archives it. That a
-// handle is released does not count: the kernel tells it some time after the close.
+// Ready reports whether a rename to that name archives a local file. It does not if the file is
+// empty, or while a program writes to it: Ready then leaves the file to the close of that program.
+// Open handles do not count, because RELEASE comes some time after the close.
 func (f *File) Ready(up *spool.Upload, to *tree.Dir, name string) bool {
 	if to.StaysLocal(name) || up.Size() == 0 || up.State() != spool.Created || up.Record().Queued {
 		return false
@@ -197,8 +197,8 @@ func (f *File) Ready(up *spool.Upload, to *tree.Dir, name string) bool {
 	return true
 }
 
-// untouched ends what a handle began that could not truncate the file, when nobody else
-// writes to it. Bytes that did not change are what they were; others fail.
+// untouched ends an open for writing whose truncation failed, if nobody else has the file open for
+// writing. Queued bytes that did not change return to the queue; spoiled bytes fail.
 func (f *File) untouched(ctx context.Context) {
 	if up := f.Pending(); up != nil {
 		if r := up.Record(); r.Closed && r.Queued {
@@ -206,10 +206,10 @@ func (f *File) untouched(ctx context.Context) {
 			return
 		}
 	}
-	_ = f.s.Delivery.finish(ctx, f, true) // who truncates is told why it failed
+	_ = f.s.Delivery.finish(ctx, f, true) // the caller returns the error of the truncation
 }
 
-// spoil remembers that the bytes are not what the program meant to write.
+// spoil records that a write or a sync of up failed, and returns err.
 func (f *File) spoil(up *spool.Upload, err error) error {
 	f.Mu.Lock()
 	defer f.Mu.Unlock()
@@ -219,15 +219,15 @@ func (f *File) spoil(up *spool.Upload, err error) error {
 	return err
 }
 
-// IdleLocked reports whether the file is a document and nothing else: nobody has it open, no
-// bytes of it wait.
+// IdleLocked reports whether the file is just a document: no handle is open, and no bytes are
+// staged.
 // +checklocks:f.Mu
 func (f *File) IdleLocked() bool {
 	return f.Doc != nil && f.Up == nil && f.phase == clean && f.writers == 0 && f.Handles == 0 && f.writing == 0 &&
 		f.Reading == nil && f.Superseded == nil
 }
 
-// MayWrite refuses to change what is archived.
+// MayWrite returns an error if the file must not be changed.
 func (f *File) MayWrite() error {
 	if err := f.s.MayChange(); err != nil {
 		return err
@@ -239,7 +239,7 @@ func (f *File) MayWrite() error {
 	case f.As != nil:
 		return errno.ErrNotHere
 	case kept:
-		return errno.Refuse(syscall.EPERM, "what is kept here does not change: it can be retried, exported or discarded")
+		return errno.Refuse(syscall.EPERM, "an upload cannot be changed here: retry, export or discard it")
 	case f.ArchivedUnlisted():
 		return errno.ErrArchived
 	case f.Pending() != nil:
@@ -252,9 +252,8 @@ func (f *File) MayWrite() error {
 	return nil
 }
 
-// Remove takes a file out of its directory, and its bytes out of the spool, so that a crash
-// does not bring them back. Open handles keep the bytes until they are closed, and the file stands
-// for them as long as the kernel knows its inode.
+// Remove takes a file out of its directory, and its bytes out of the spool, so that a crash does
+// not bring them back. Open handles keep the bytes until they are closed.
 func (f *File) Remove() {
 	d, _ := f.Place()
 	if d == nil {
@@ -273,7 +272,7 @@ func (f *File) Remove() {
 	}
 }
 
-// hide takes the file out of its folder on its own, which the kernel is told.
+// hide takes the file out of its folder and has the kernel forget its name.
 func (f *File) hide() {
 	d, _ := f.Place()
 	if d == nil {
@@ -289,8 +288,7 @@ func (f *File) hide() {
 	f.s.Changed(d, []string{name})
 }
 
-// accept makes bytes durable of which a close is answered with success, and others are yet
-// to come.
+// accept syncs the staged bytes for a close that returns success before the file is finished.
 func (f *File) accept(up *spool.Upload) error {
 	if err := up.Sync(); err != nil {
 		return f.spoil(up, err)
@@ -303,18 +301,18 @@ func (f *File) accept(up *spool.Upload) error {
 	return nil
 }
 
-// happenedLocked makes the file's phase the one that follows.
+// happenedLocked moves the file to the phase that follows e.
 // +checklocks:f.Mu
 func (f *File) happenedLocked(e event) { f.phase = f.phase.after(e) }
 
-// happened is happenedLocked for who holds nothing.
+// happened is happenedLocked for callers that do not hold Mu.
 func (f *File) happened(e event) {
 	f.Mu.Lock()
 	defer f.Mu.Unlock()
 	f.happenedLocked(e)
 }
 
-// spoilLocked notes why the bytes are not what the program meant. The first reason counts.
+// spoilLocked records that the bytes are spoiled, and why. The first reason stays.
 // +checklocks:f.Mu
 func (f *File) spoilLocked(err error) {
 	if f.phase != spoiled && f.phase != broken {
@@ -323,7 +321,7 @@ func (f *File) spoilLocked(err error) {
 	f.happenedLocked(onDamage)
 }
 
-// spoiltLocked is why the bytes are not what the program meant, nil while they are.
+// spoiltLocked returns why the bytes are spoiled, nil if they are not.
 // +checklocks:f.Mu
 func (f *File) spoiltLocked() error {
 	if f.phase == spoiled || f.phase == broken {
@@ -332,8 +330,8 @@ func (f *File) spoiltLocked() error {
 	return nil
 }
 
-// OpenLater opens the document without its content, where its length is known all the same;
-// nil where the content is to be opened.
+// OpenLater opens the document without its content if its length is known. It returns nil if the
+// content must be opened.
 func (f *File) OpenLater(a content.Access) (h *Handle, size int64) {
 	d, _ := f.Place()
 	if a.Write || d == nil || !d.Unread.Load() || !f.s.Reps.Settled() {
@@ -341,7 +339,7 @@ func (f *File) OpenLater(a content.Access) (h *Handle, size int64) {
 	}
 	key := f.Key()
 	if !f.Immutable(key.Representation) {
-		return nil, 0 // those who have it open agree on a content when they open it
+		return nil, 0 // all handles read the same content, which is chosen at open
 	}
 	if _, here := f.s.Content.Trusted(key, f.MaxAge(key.Representation)); here {
 		return nil, 0
@@ -357,11 +355,11 @@ func (f *File) OpenLater(a content.Access) (h *Handle, size int64) {
 	return h, size
 }
 
-// errAsClosed refuses to change what a close has handed over.
-var errAsClosed = errno.Refuse(syscall.EPERM, "it is being archived as it was closed")
+// errAsClosed is returned for a change to bytes that a close has handed over.
+var errAsClosed = errno.Refuse(syscall.EPERM, "it has been closed and is being archived")
 
-// mayStage refuses, without waiting, to stage what cannot be replaced, or is about to be
-// archived.
+// mayStage refuses, without waiting for Commit, to stage a document that cannot be replaced, or
+// bytes that are being archived.
 func (f *File) mayStage() error {
 	up := f.Pending()
 	if up == nil {
@@ -374,15 +372,15 @@ func (f *File) mayStage() error {
 	return errAsClosed
 }
 
-// stageLocked makes sure that the file's bytes are in the spool and may be changed. An inbox
-// document's content is copied there first, unless empty says that nothing of it is
-// wanted. What is queued is taken back. What cannot be replaced is not staged.
+// stageLocked makes sure that the file's bytes are in the spool and may be changed. It copies the
+// content of an inbox document there first, unless empty is set, and takes queued bytes back. It
+// refuses documents that cannot be replaced.
 // +checklocks:f.Commit
 func (f *File) stageLocked(ctx context.Context, empty bool) (*spool.Upload, error) {
 	if up := f.Pending(); up != nil {
 		return up, f.unsealLocked(up)
 	}
-	if err := f.mayRewrite(); err != nil { // archived, or found out, meanwhile
+	if err := f.mayRewrite(); err != nil { // archived, or found not to be replaceable, meanwhile
 		return nil, err
 	}
 	d, name := f.Place()
@@ -412,9 +410,8 @@ func (f *File) stageLocked(ctx context.Context, empty bool) (*spool.Upload, erro
 	return up, nil
 }
 
-// mayRewrite refuses new bytes for a document that is archived, and for any document where
-// it is known that the service cannot replace them: what is staged would be refused at its
-// close.
+// mayRewrite refuses new bytes for an archived document, and for any document if the service is
+// known not to replace contents: the close would fail.
 func (f *File) mayRewrite() error {
 	switch {
 	case f.Document() == nil, f.Archived():
@@ -425,9 +422,9 @@ func (f *File) mayRewrite() error {
 	return nil
 }
 
-// RecallLocked takes bytes that are queued back, so that they can be changed before the
-// archive gets them. They stay in the queue until the first change. Under Commit they are not being
-// sent; what the archive may have is busy.
+// RecallLocked takes queued bytes back, so that they can be changed before they are archived. They
+// stay in the queue until the first change. Bytes that the archive may have cannot be taken back
+// (errno.ErrMayHave).
 // +checklocks:f.Commit
 func (f *File) RecallLocked(up *spool.Upload) error {
 	switch up.State() {
@@ -444,8 +441,7 @@ func (f *File) RecallLocked(up *spool.Upload) error {
 	return nil
 }
 
-// unsealLocked makes bytes that failed, or are queued, writable again. What becomes of them is decided
-// under Commit.
+// unsealLocked makes queued or failed bytes writable again.
 // +checklocks:f.Commit
 func (f *File) unsealLocked(up *spool.Upload) error {
 	if up.Record().Queued {
@@ -454,7 +450,7 @@ func (f *File) unsealLocked(up *spool.Upload) error {
 	switch up.State() {
 	case spool.Failed:
 		if d, _ := f.Place(); d == nil {
-			return errFailed // kept as it was when it failed
+			return errFailed // it has left its folder and stays as it is
 		}
 		if err := up.Reopen(); err != nil {
 			return err
@@ -474,7 +470,7 @@ func (f *File) unsealLocked(up *spool.Upload) error {
 	return errAsClosed
 }
 
-// CopyContent fills the spool with the document's content.
+// CopyContent copies the document's content into the spool.
 func (f *File) CopyContent(ctx context.Context, up *spool.Upload) error {
 	r, err := f.OpenContent(ctx)
 	if err != nil {
@@ -498,11 +494,12 @@ func (f *File) CopyContent(ctx context.Context, up *spool.Upload) error {
 	return nil
 }
 
-// A service may confirm a document, not tell its id, and list it a while later, or list
-// several that may be it. Until then the file stays in its folder, with its bytes from the
-// spool. It cannot be changed: it is archived.
+// A service may confirm an upload without returning an id, and list the document later, or list
+// several that may be it. Until then the file is late (tree.Dir.Late): it stays in its folder, is read
+// from the spool, and cannot be changed, because it is archived.
 
-// stayUnlisted keeps the confirmed file where it is shown. It is false when that is nowhere.
+// stayUnlisted keeps the confirmed file in its folder, as a late one. It returns false if no folder
+// shows the file.
 func (f *File) stayUnlisted() bool {
 	d, _ := f.Place()
 	if d == nil {
@@ -524,14 +521,14 @@ func (f *File) stayUnlisted() bool {
 	return true
 }
 
-// ArchivedUnlisted reports whether the archive has the file under an id that is not known.
+// ArchivedUnlisted reports whether the file was confirmed and its document is not known yet.
 func (f *File) ArchivedUnlisted() bool {
 	up := f.Pending()
 	return up != nil && up.State() == spool.Confirmed
 }
 
-// standFor gives a file that no folder shows its place. It is false when the file has one
-// or needs none any more.
+// standFor gives the file a place in d. It returns false if the file has one already, was removed,
+// or has no staged bytes.
 func (f *File) standFor(d *tree.Dir, e *tree.Entry) bool {
 	f.Mu.Lock()
 	defer f.Mu.Unlock()
@@ -542,9 +539,8 @@ func (f *File) standFor(d *tree.Dir, e *tree.Entry) bool {
 	return true
 }
 
-// OpenWrite opens the file for writing, or for reading while its bytes are in the spool.
-// v is what it reads of a document, which is not touched before the first write, or nil;
-// truncated, it starts empty.
+// OpenWrite opens the file for writing, or for reading if its bytes are staged. v, which may be
+// nil, reads the document until the first write. With a.Truncate the file is emptied first.
 func (f *File) OpenWrite(ctx context.Context, a content.Access, v *content.Reader) (*Handle, error) {
 	h := &Handle{File: f, writer: a.Write, maps: a.Maps, appends: a.Appends, reader: v}
 	if a.Write {
@@ -566,22 +562,21 @@ func (f *File) OpenWrite(ctx context.Context, a content.Access, v *content.Reade
 	return h, nil
 }
 
-// unfinished returns the bytes in the spool and whether they were written to since they
-// were archived last. Nothing becomes of a file that was removed.
+// unfinished returns the staged bytes, and whether a close has to archive them.
 func (f *File) unfinished() (up *spool.Upload, todo bool) {
 	f.Mu.Lock()
 	defer f.Mu.Unlock()
 	return f.Up, f.Up != nil && f.phase.unfinished()
 }
 
-// mappable reports whether somebody may write to the file through a mapping.
+// mappable reports whether an open handle allows writing through a mapping.
 func (f *File) mappable() bool {
 	f.Mu.Lock()
 	defer f.Mu.Unlock()
 	return f.mappers > 0
 }
 
-// FileAt is the file of an entry, nil without one.
+// FileAt returns the file of an entry, nil if it has none.
 func FileAt(e *tree.Entry) *File {
 	if l := e.File.Load(); l != nil {
 		return l.Holder.(*File)
@@ -589,5 +584,5 @@ func FileAt(e *tree.Entry) *File {
 	return nil
 }
 
-// FileOf is the file of a document's entry in d.
+// FileOf returns the file of a document's entry in d, and makes it if necessary.
 func FileOf(d *tree.Dir, e *tree.Entry) *File { return d.LeafOf(e).Holder.(*File) }

@@ -9,8 +9,8 @@ import (
 	"github.com/archivefs/archivefs/internal/spool"
 )
 
-// What waited in the spool may have been archived while the folder was listed for the first time:
-// then the listing may be from before that, and the next who looks for a name asks again.
+// If a waiting upload is archived during the first listing of its folder, that listing may be
+// older. So the next lookup lists the folder again.
 func TestFirstListingWhileWhatWaitedIsArchived(t *testing.T) {
 	for name, end := range map[string]func(*spool.Upload) error{
 		"waits":  func(*spool.Upload) error { return nil },

@@ -13,14 +13,13 @@ import (
 	"github.com/archivefs/archivefs/internal/spool"
 )
 
-// queuedFolders are the folders that were made here while the service was away. Until the service has
-// one, it has an id that no folder has, nothing is asked about it, and what is put into it names its
-// upload (spool.Record.Within). It is made, renamed and removed under Commit of what stands for it
-// (Area.Holder), as files are archived.
+// queuedFolders are the folders that were created here and that the service does not have yet.
+// Until it has one, the folder has a negative id, no request mentions it, and the records of its
+// contents name its upload (spool.Record.Within). It is created, renamed and removed under Commit
+// of the file that stands for it (Area.Holder), as files are archived.
 type queuedFolders struct{ s *Area }
 
-// Add makes a folder that the service is to have later. doubtful says that it was
-// asked for it and may have made it.
+// Add queues a new folder and shows it. doubtful says that an earlier request may have created it.
 func (q *queuedFolders) Add(d *tree.Dir, name string, doubtful bool) (*tree.Entry, error) {
 	up, err := q.s.Spool.CreateFolder(q.s.Record(d, name, nil), doubtful)
 	if err != nil {
@@ -33,7 +32,7 @@ func (q *queuedFolders) Add(d *tree.Dir, name string, doubtful bool) (*tree.Entr
 	return e, nil
 }
 
-// showLocked shows a queued folder; nil when the service has it by now.
+// showLocked shows a queued folder. It returns nil if the service has it already.
 // +checklocks:d.Mu
 func (q *queuedFolders) showLocked(d *tree.Dir, up *spool.Upload) *tree.Entry {
 	ino := q.s.Inodes.Local()
@@ -50,13 +49,13 @@ func (q *queuedFolders) showLocked(d *tree.Dir, up *spool.Upload) *tree.Entry {
 	return e
 }
 
-// RemoveLocked removes a queued folder, which must be empty and is what held stands for, before the
-// service has it.
+// RemoveLocked removes a queued folder before its request is sent. The folder must be empty, and
+// held must stand for it.
 // +checklocks:held.Commit
 func (q *queuedFolders) RemoveLocked(held *File, d *tree.Dir, e *tree.Entry, up *spool.Upload) error {
 	switch {
 	case e.Dir.QueuedAs() == nil:
-		return errno.ErrNotRemoved // it was made meanwhile
+		return errno.ErrNotRemoved // it was created meanwhile
 	case up.State() == spool.Sending:
 		return errno.ErrMayHave
 	}
@@ -71,14 +70,14 @@ func (q *queuedFolders) RemoveLocked(held *File, d *tree.Dir, e *tree.Entry, up 
 	return nil
 }
 
-// attempt is the queue's attempt at a folder.
+// attempt is one attempt of the queue at a folder.
 func (q *queuedFolders) attempt(ctx context.Context, up *spool.Upload) (wait bool, err error) {
 	held := q.s.Holder(up)
 	held.Commit.Lock()
 	defer held.Commit.Unlock()
 	r := up.Record()
 	if _, there := q.s.Spool.Get(up.ID()); !there || !r.Queued {
-		return false, background.ErrMoot // removed, or failed
+		return false, background.ErrMoot // removed or failed
 	}
 	if r.Within != "" {
 		return false, errors.Join(background.ErrMoot, q.failIn(up))
@@ -96,8 +95,7 @@ func (q *queuedFolders) attempt(ctx context.Context, up *spool.Upload) (wait boo
 	return false, err
 }
 
-// made turns a queued folder into the one that the service has, and what lies in it
-// into files of that.
+// made turns a queued folder into the one that the service has, and gives everything in it the id.
 func (q *queuedFolders) made(up *spool.Upload, id archive.ID) {
 	q.s.mu.Lock()
 	d := q.s.queuedDirs[up.ID()]
@@ -112,7 +110,7 @@ func (q *queuedFolders) made(up *spool.Upload, id archive.ID) {
 	for _, inside := range q.s.Spool.List() {
 		if inside.Record().Within == up.ID() {
 			if err := inside.Update(func(r *spool.Record) { r.Folder, r.Within = id, "" }); err != nil {
-				q.s.Service.Failures.Add("file into its folder", inside, inside.Record().Path+"/"+inside.Record().Name, err)
+				q.s.Service.Failures.Add("move into its folder", inside, inside.Record().Path+"/"+inside.Record().Name, err)
 			}
 		}
 	}
@@ -124,8 +122,8 @@ func (q *queuedFolders) made(up *spool.Upload, id archive.ID) {
 	q.s.queue.Resume()
 }
 
-// settleDir gives a queued directory the id of its folder. A listing that was quicker shows it
-// under another name, which goes.
+// settleDir gives a queued directory the id of its folder. If a listing was faster and shows the
+// folder under another name, that name disappears.
 func (q *queuedFolders) settleDir(d *tree.Dir, id archive.ID) {
 	parent, name := d.Place()
 	parent.Mu.Lock()
@@ -142,13 +140,13 @@ func (q *queuedFolders) settleDir(d *tree.Dir, id archive.ID) {
 	}
 	d.Mu.Lock()
 	d.Subs, d.Files = tree.Merged{}, tree.Merged{}
-	d.Queued.Store(nil) // from here on the service is asked
+	d.Queued.Store(nil) // from here on requests are sent
 	d.Mu.Unlock()
 	parent.Mu.Unlock()
 	parent.Outdate()
 }
 
-// forgetLocked discards a queued folder, which must be empty and is what held stands for.
+// forgetLocked discards a queued folder. The folder must be empty, and held must stand for it.
 // +checklocks:held.Commit
 func (q *queuedFolders) forgetLocked(held *File, up *spool.Upload) error {
 	if HoldsUploads(q.s.Spool, up) {
@@ -170,8 +168,8 @@ func (q *queuedFolders) forgetLocked(held *File, up *spool.Upload) error {
 	return nil
 }
 
-// failIn fails an upload of the queue because the folder that it lies in was not
-// made, unless that is tried again by now. The error is never nil.
+// failIn fails a queued upload whose folder was refused or discarded. If the folder is tried again,
+// the upload goes back to the queue instead. The error is never nil.
 func (q *queuedFolders) failIn(up *spool.Upload) error {
 	r := up.Record()
 	folder, there := q.s.Spool.Get(r.Within)
@@ -179,7 +177,7 @@ func (q *queuedFolders) failIn(up *spool.Upload) error {
 		q.s.queue.Add(up) // behind its folder
 		return background.ErrMoot
 	}
-	err := errors.New("the folder that it was put into was discarded")
+	err := errors.New("its folder was discarded")
 	if there {
 		err = errors.New(WhyWaits(q.s.Spool, &r))
 	}
@@ -187,7 +185,7 @@ func (q *queuedFolders) failIn(up *spool.Upload) error {
 	return errors.Join(err, up.Fail(err.Error(), true))
 }
 
-// folderMaker makes a queued folder at the service (spool.FolderMaker).
+// folderMaker creates a queued folder at the service (spool.FolderMaker).
 type folderMaker struct {
 	service remote.Archive
 	parent  archive.ID

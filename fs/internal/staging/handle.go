@@ -13,31 +13,32 @@ import (
 	"github.com/archivefs/archivefs/internal/spool"
 )
 
-// Handle is an open file that may be written, or one whose bytes are in the spool, or a document
-// that is read later. All handles of a file share its bytes.
+// Handle is an open file: one that may be written, one whose bytes are staged, or a document whose
+// content is opened later. All handles of a file share its bytes.
 type Handle struct {
 	File   *File
-	opener int // the process that opened it, 0 when it cannot be told
+	opener int // the process that opened it, 0 if unknown
 	writer bool
-	// maps says that the file can be written to through a mapping: it is open for reading, too.
+	// maps says that the file can be written through a mapping, because it is open for reading,
+	// too.
 	maps bool
-	// appends says that every write goes to the end (O_APPEND), wherever the kernel, which
-	// may know an estimate of the length or a former one, takes that to be.
+	// appends says that every write goes to the actual end of the bytes (O_APPEND). The kernel's
+	// offset may be wrong, because it may know only an estimate of the length, or an old one.
 	appends bool
-	// unclosed says that no close follows what is changed through it, as with truncate(2).
+	// unclosed says that no close follows a change through the handle, as with truncate(2).
 	unclosed bool
 
-	// writing says that it wrote and was not closed since, perhaps that it may have been, as far
-	// as could be told.
+	// writing says that the program has written and not closed the handle since; perhaps, that one
+	// of its closes may have been the last.
 	writing bool // +checklocks:File.Mu
 	perhaps bool // +checklocks:File.Mu
 
 	mu sync.Mutex
-	// reader is of the document, while nothing was written.
+	// reader reads the document while nothing is written.
 	reader *content.Reader // +checklocks:mu
 }
 
-// enter counts an open handle, which holds the bytes in the spool open.
+// enter counts an open handle, which keeps the staged bytes open.
 func (h *Handle) enter() error {
 	f := h.File
 	f.Mu.Lock()
@@ -51,7 +52,7 @@ func (h *Handle) enter() error {
 	return nil
 }
 
-// enterLocked is enter for a file with no bytes in the spool.
+// enterLocked is enter for a file without staged bytes.
 // +checklocks:h.File.Mu
 func (h *Handle) enterLocked() {
 	f := h.File
@@ -65,8 +66,8 @@ func (h *Handle) enterLocked() {
 	}
 }
 
-// enterUnread is enter for a file of which no handle reads anything, nor the kernel, and
-// that no other one has taken the place of.
+// enterUnread is enter for a handle that has no content yet. It returns false if a handle or the
+// kernel reads the file, if its bytes are staged, or if another file has replaced it.
 func (h *Handle) enterUnread() bool {
 	f := h.File
 	f.Mu.Lock()
@@ -78,8 +79,7 @@ func (h *Handle) enterUnread() bool {
 	return true
 }
 
-// exit undoes enter and reports whether it was the last handle that might
-// write.
+// exit undoes enter and reports whether this was the last handle that may write.
 func (h *Handle) exit() (lastWriter bool) {
 	f := h.File
 	f.Mu.Lock()
@@ -100,11 +100,11 @@ func (h *Handle) exit() (lastWriter bool) {
 	return lastWriter
 }
 
-// edit changes the file's bytes, which are staged before. The first change through the handle
-// is made under Commit, and counts it among those that write: so nobody archives half of what a
-// program writes, nor are its further writes refused. A file that failed meanwhile, with what the
-// handle wrote, is not gone on with. What is being sent, or has to be fetched first, is waited for,
-// unless the caller is killed.
+// edit stages the file's bytes and changes them. The first change through a handle is made under
+// Commit and counts the handle as a writer: from then on nobody archives the file half-written, and
+// its further writes are not refused. If the file has failed since the handle wrote to it, edit
+// returns errFailed. It waits for an upload in flight and for content to download, unless the
+// caller is killed.
 func (h *Handle) edit(ctx context.Context, empty bool, change func(*spool.Upload) error) error {
 	f := h.File
 	up, writing := h.written()
@@ -124,11 +124,11 @@ func (h *Handle) edit(ctx context.Context, empty bool, change func(*spool.Upload
 		return err
 	}
 	defer f.Commit.Unlock()
-	// checklocks does not follow a lock that is taken only perhaps: here it is.
+	// checklocks does not follow conditional locking: Commit is held here.
 	return h.editLocked(ctx, writing, empty, change) // +checklocksforce
 }
 
-// editLocked is edit under Commit. writing says that the handle was among those that write.
+// editLocked is edit under Commit. writing says that the handle already counts as a writer.
 // +checklocks:h.File.Commit
 func (h *Handle) editLocked(ctx context.Context, writing, empty bool, change func(*spool.Upload) error) error {
 	if up := h.File.Pending(); writing && (up == nil || up.State() == spool.Failed) {
@@ -141,7 +141,7 @@ func (h *Handle) editLocked(ctx context.Context, writing, empty bool, change fun
 	return h.changed(up, change(up))
 }
 
-// lockWhile locks mu unless ctx ends before. checklocks knows neither TryLock nor a lock that one
+// lockWhile locks mu unless ctx is done first. checklocks knows neither TryLock nor a lock that one
 // goroutine takes for another.
 // +checklocksignore
 func lockWhile(ctx context.Context, mu *sync.Mutex) error {
@@ -165,8 +165,7 @@ func lockWhile(ctx context.Context, mu *sync.Mutex) error {
 	}
 }
 
-// written returns the file's bytes in the spool, and whether the handle is among those that write
-// to them.
+// written returns the staged bytes, and whether the handle counts as a writer.
 func (h *Handle) written() (up *spool.Upload, writing bool) {
 	f := h.File
 	f.Mu.Lock()
@@ -174,8 +173,8 @@ func (h *Handle) written() (up *spool.Upload, writing bool) {
 	return f.Up, h.writing
 }
 
-// changed notes the outcome of a change, which it returns. One that failed before it
-// touched the bytes of a finished file leaves that as it was accepted.
+// changed records the outcome of a change, and returns its error. A change that failed before it
+// touched a closed file leaves that file as it is.
 func (h *Handle) changed(up *spool.Upload, err error) error {
 	if err != nil && up.Record().Closed {
 		return err
@@ -187,13 +186,13 @@ func (h *Handle) changed(up *spool.Upload, err error) error {
 	return nil
 }
 
-// wrote notes that the bytes were changed.
+// wrote records a change and counts the handle as a writer.
 func (h *Handle) wrote(up *spool.Upload) {
 	f := h.File
 	f.Mu.Lock()
 	defer f.Mu.Unlock()
 	if f.Up != up {
-		return // archived meanwhile, with these bytes
+		return // archived meanwhile, including this change
 	}
 	f.happenedLocked(onWrite)
 	if h.unclosed {
@@ -206,17 +205,17 @@ func (h *Handle) wrote(up *spool.Upload) {
 	}
 }
 
-// truncate sets the length of the file's bytes.
+// truncate sets the length of the file.
 func (h *Handle) truncate(ctx context.Context, size int64) error {
 	return h.edit(ctx, size == 0, func(up *spool.Upload) error { return up.Truncate(size) })
 }
 
-// WriteAt changes bytes of the file.
+// WriteAt writes data at off, or at the end if the handle appends.
 func (h *Handle) WriteAt(ctx context.Context, data []byte, off int64) (n int, err error) {
 	err = h.edit(ctx, false, func(up *spool.Upload) (err error) {
 		h.File.DoubtPages()
 		if h.appends {
-			off = up.Size() // the kernel sends one write of an inode at a time
+			off = up.Size() // the kernel sends the writes of an inode one by one
 		}
 		n, err = up.WriteAt(data, off)
 		return err
@@ -224,8 +223,8 @@ func (h *Handle) WriteAt(ctx context.Context, data []byte, off int64) (n int, er
 	return n, err
 }
 
-// ReadStaged reads bytes of the file that are in the spool. It is false when there are none, or no
-// more, because they were archived at this moment.
+// ReadStaged reads staged bytes. staged is false if there are none, or if they were archived during
+// the call.
 func (h *Handle) ReadStaged(dest []byte, off int64) (n int, staged bool, err error) {
 	up := h.File.Pending()
 	if up == nil {
@@ -238,8 +237,7 @@ func (h *Handle) ReadStaged(dest []byte, off int64) (n int, staged bool, err err
 	return 0, h.File.Pending() == up, err
 }
 
-// ContentReader is what the handle reads of the document that nothing was written to, or
-// whose bytes have been archived meanwhile.
+// ContentReader returns the reader of the document, for a file without staged bytes.
 func (h *Handle) ContentReader(ctx context.Context) (*cache.Reader, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -257,7 +255,7 @@ func (h *Handle) ContentReader(ctx context.Context) (*cache.Reader, error) {
 	return h.reader.Reader, nil
 }
 
-// Sync makes the bytes durable on this machine. That they are archived is close's word.
+// Sync makes the staged bytes durable on this machine. Only a close archives them.
 func (h *Handle) Sync() error {
 	up := h.File.Pending()
 	if up == nil {
@@ -272,8 +270,8 @@ func (h *Handle) Sync() error {
 	return nil
 }
 
-// Closed notes that the thread pid has closed a descriptor of the handle, and reports whether that
-// ends the file, which is to be finished then. The error is what close returns.
+// Closed handles a FLUSH: the thread pid has closed a descriptor of the handle. If ends is true the
+// file is complete, and the caller calls Finish. err is what close returns.
 func (h *Handle) Closed(pid uint32, mounts *closing.Mounts) (ends bool, err error) {
 	f := h.File
 	if !h.writer {
@@ -289,13 +287,13 @@ func (h *Handle) Closed(pid uint32, mounts *closing.Mounts) (ends bool, err erro
 	switch closing.Examine(pid, h.opener, f.Ino, f.mappable(), mounts) {
 	case closing.More:
 		return false, nil
-	case closing.Unknown: // the end shows at release
+	case closing.Unknown: // RELEASE finishes the file
 		err := h.accept(up)
 		h.perhapsEnded()
 		return false, err
 	case closing.Inherited:
 		err := h.accept(up)
-		h.ended() // until one of those writes
+		h.ended() // until a process that inherited it writes
 		return false, err
 	case closing.Killed:
 		if _, writing := h.written(); writing {
@@ -308,12 +306,12 @@ func (h *Handle) Closed(pid uint32, mounts *closing.Mounts) (ends bool, err erro
 	return last && err == nil, err
 }
 
-// Finish archives the file whose end closed has found. Its error is what close returns.
+// Finish archives the file after Closed has reported its end. The error is what close returns.
 func (h *Handle) Finish(ctx context.Context) error {
 	return h.File.s.Delivery.finish(ctx, h.File, false)
 }
 
-// Leave ends the handle. What no close could be told about is archived now.
+// Leave ends the handle (RELEASE). After the last writer it finishes what no close has finished.
 func (h *Handle) Leave(ctx context.Context) {
 	h.mu.Lock()
 	if h.reader != nil {
@@ -327,8 +325,8 @@ func (h *Handle) Leave(ctx context.Context) {
 	}
 }
 
-// accept makes what a close answers with success durable, although the end of the file is
-// still to come: from here on it is not lost without a trace.
+// accept makes the bytes durable for a close that returns success before the file is finished: from
+// then on they are not lost silently.
 func (h *Handle) accept(up *spool.Upload) error {
 	f := h.File
 	if err := h.spoiled(); err != nil {
@@ -337,18 +335,19 @@ func (h *Handle) accept(up *spool.Upload) error {
 	return f.accept(up)
 }
 
-// perhapsEnded notes a close of which cannot be told whether it was the handle's last.
+// perhapsEnded records a close that may have been the last one of the handle.
 func (h *Handle) perhapsEnded() {
 	h.File.Mu.Lock()
 	defer h.File.Mu.Unlock()
 	h.perhaps = true
 }
 
-// errAborted is why a file fails that was being written when the kernel was parted from the mount.
+// errAborted is the reason of a file that fails because the mount was aborted while a program wrote
+// it.
 var errAborted = errors.New("the mount was aborted while a program was writing it")
 
-// CutOff fails a file that the handle was writing, after the connection to the kernel has ended:
-// each program that ends a file by itself closes it before, which we are told.
+// CutOff fails a file that was being written through the handle when the connection to the kernel
+// ended. If the program had finished, FLUSH would have reported its close.
 func (h *Handle) CutOff() {
 	f := h.File
 	f.Mu.Lock()
@@ -359,22 +358,23 @@ func (h *Handle) CutOff() {
 	}
 }
 
-// end ends the writing of the handle and reports whether nobody else writes: half of what
-// others write is not to be archived. The bytes are accepted before it ends, so that no
-// other close archives them while this one may still be told that it failed.
+// end ends the writing through the handle. last reports that no other handle is a writer: a file is
+// not archived half-written. If there are others, the bytes are made durable before the handle
+// stops counting as a writer, so that no other close archives them while this one may still return
+// an error.
 func (h *Handle) end(up *spool.Upload) (last bool, err error) {
 	accepted := h.amongOthers()
 	if accepted {
 		err = h.accept(up)
 	}
 	others := h.ended()
-	if others && !accepted { // one that has just begun
+	if others && !accepted { // another writer has just begun
 		err = h.accept(up)
 	}
 	return !others, err
 }
 
-// amongOthers reports whether other handles write to the file.
+// amongOthers reports whether other handles are writers of the file.
 func (h *Handle) amongOthers() bool {
 	f := h.File
 	f.Mu.Lock()
@@ -385,7 +385,8 @@ func (h *Handle) amongOthers() bool {
 	return f.writing > 0
 }
 
-// ended notes that the program has closed the handle.
+// ended records that the program has closed the handle, and reports whether other handles are
+// writers.
 func (h *Handle) ended() (others bool) {
 	f := h.File
 	f.Mu.Lock()
@@ -397,8 +398,9 @@ func (h *Handle) ended() (others bool) {
 	return f.writing > 0
 }
 
-// spoiled is why the bytes cannot be made durable any more, nil while they can: a disk that
-// failed to write them forgets that it has them, and would answer the next sync with success.
+// spoiled returns why the bytes cannot be made durable any more, nil if they can. It is asked
+// before each sync, because after a failed one the kernel forgets what it could not write, and the
+// next sync would succeed.
 func (h *Handle) spoiled() error {
 	f := h.File
 	f.Mu.Lock()
@@ -410,8 +412,8 @@ func (h *Handle) spoiled() error {
 	return h.outcome()
 }
 
-// outcome is what a close is told when nothing is left to archive: an error when what the
-// handle wrote failed with the close of another one.
+// outcome returns what a close returns if there is nothing to archive: an error if what the handle
+// wrote failed in another handle's close.
 func (h *Handle) outcome() error {
 	f := h.File
 	f.Mu.Lock()

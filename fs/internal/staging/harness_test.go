@@ -17,8 +17,8 @@ import (
 	"github.com/archivefs/archivefs/internal/testing/spooltest"
 )
 
-// newArea is what waits for a service, in a mount that has no kernel, and a folder of it that nobody
-// has listed.
+// newArea returns the staging area of a mount without a kernel, and a folder that nobody has
+// listed.
 func newArea(t *testing.T, c Config, service *remotetest.Folder) (*Area, *tree.Dir) {
 	t.Helper()
 	log := logrus.New()

@@ -10,8 +10,7 @@ import (
 	"github.com/archivefs/archivefs/internal/spool"
 )
 
-// A file that has something to itself is more than a document.
-// It is alone, so nothing is locked.
+// A file that has state of its own is not idle. Only this test uses it, so nothing is locked.
 func TestFilesInUse(t *testing.T) {
 	for name, use := range map[string]func(*File){
 		"bytes that wait":   func(f *File) { f.Up = &spool.Upload{} },           // +checklocksignore

@@ -11,8 +11,8 @@ import (
 	"github.com/archivefs/archivefs/internal/spool"
 )
 
-// The id of a file that stayed unlisted may become known after all, also when it has given way to the
-// listed document.
+// The id of a late file may become known after all, even after the file has given way to the listed
+// document.
 func TestUnlistedFileWhoseIDBecomesKnown(t *testing.T) {
 	for name, gaveWay := range map[string]bool{"in its place": false, "gave way": true} {
 		t.Run(name, func(t *testing.T) {

@@ -2,30 +2,30 @@ package staging
 
 import "github.com/archivefs/archivefs/internal/spool"
 
-// phase is what the bytes of a file are to the archive, as far as the file system decides it. What
-// was handed to the spool has a state of its own there (spool.State). docs/ARCHITECTURE.md shows the
-// table of transitions; a test compares the two.
+// phase is the state of a file's bytes with respect to the archive, as far as the file system
+// decides it. An upload has a state of its own in the spool (spool.State). docs/ARCHITECTURE.md has
+// the same table of transitions; a test compares the two.
 type phase uint8
 
 const (
-	// clean: nothing was changed since the archive, or the spool, took charge of it.
+	// clean: unchanged since the archive, or the spool, took charge of it.
 	clean phase = iota
-	// dirty: it was changed, and no close was answered yet.
+	// dirty: changed, and no close has promised anything about the bytes.
 	dirty
-	// promised: it was changed, and a close was answered with success, for which the bytes were
-	// synced. Others still write.
+	// promised: changed and synced, and a close has returned success. Others still write.
 	promised
 	// spoiled: a write or a sync failed, so the bytes are not what the program meant.
 	spoiled
-	// broken: spoiled, after a close was answered with success.
+	// broken: spoiled, and a close has returned success.
 	broken
-	// accepted: complete, durable, and answered with success. The background archives it.
+	// accepted: complete and durable, and the last close has returned success. The background
+	// archives it.
 	accepted
-	// failed: it could not be archived after a close was answered with success. The folder shows it.
+	// failed: could not be archived, and a close has returned success. The folder shows the bytes.
 	failed
-	// lost: it could not be archived, and the close was told. It has left its folder.
+	// lost: could not be archived, and no close has returned success. The bytes have left the folder.
 	lost
-	// removed: its name was unlinked. The bytes go with the last handle.
+	// removed: unlinked, or replaced by what a listing shows. The bytes go with the last handle.
 	removed
 
 	phases = int(removed) + 1
@@ -35,7 +35,7 @@ func (p phase) String() string {
 	return [phases]string{"clean", "dirty", "promised", "spoiled", "broken", "accepted", "failed", "lost", "removed"}[p]
 }
 
-// event is what happens to the bytes of a file.
+// event is something that happens to the bytes of a file.
 type event uint8
 
 const (
@@ -43,23 +43,23 @@ const (
 	onWrite event = iota
 	// onDamage: a write or a sync failed.
 	onDamage
-	// onAnswer: a close is answered with success before the bytes are archived; they were synced.
+	// onAnswer: a close returns success before the file is finished. The bytes were synced.
 	onAnswer
-	// onSeal: the last close, or another one at the same moment, has handed the bytes to the spool.
+	// onSeal: this close, or another one at the same moment, hands the bytes to the spool.
 	onSeal
-	// onQueue: the spool holds them committed, for the background.
+	// onQueue: the bytes are committed in the spool and queued.
 	onQueue
-	// onKeep: they stay on this machine, as a temporary or an empty file does.
+	// onKeep: the bytes stay on this machine, because the file is temporary or empty.
 	onKeep
-	// onRecall: they were taken back from the queue, or from failure, for a change.
+	// onRecall: the bytes were taken back from the queue, or from failure, for a change.
 	onRecall
-	// onRefusal: they were not archived: the service refused them, or they are not whole.
+	// onRefusal: the bytes could not be archived: the service refused them, or they are incomplete.
 	onRefusal
-	// onArrival: the archive has them.
+	// onArrival: the archive has the file.
 	onArrival
 	// onStage: new bytes were made for a document.
 	onStage
-	// onUnlink: the name was removed.
+	// onUnlink: the file was unlinked, or no folder is going to show it any more.
 	onUnlink
 
 	events = int(onUnlink) + 1
@@ -69,8 +69,8 @@ func (e event) String() string {
 	return [events]string{"write", "damage", "answer", "seal", "queue", "keep", "recall", "refusal", "arrival", "stage", "unlink"}[e]
 }
 
-// transitions say which phase follows. A cell that names the phase itself means that nothing changes,
-// also where the event cannot happen.
+// transitions gives the next phase for each phase and event. A cell that repeats the phase of its
+// row changes nothing; so do events that cannot happen in that phase.
 var transitions = [phases][events]phase{
 	//        write, damage, answer, seal, queue, keep, recall, refusal, arrival, stage, unlink
 	clean:    {dirty, spoiled, accepted, clean, accepted, clean, clean, lost, clean, clean, removed},
@@ -84,10 +84,10 @@ var transitions = [phases][events]phase{
 	removed:  {removed, removed, removed, removed, removed, removed, removed, removed, removed, removed, removed},
 }
 
-// after is the phase that follows an event.
+// after returns the phase that follows p on e.
 func (p phase) after(e event) phase { return transitions[p][e] }
 
-// phaseOf is the phase of bytes that were in the spool before they had a file; up may be nil.
+// phaseOf returns the phase of bytes that were in the spool before they had a File. up may be nil.
 func phaseOf(up *spool.Upload) phase {
 	switch {
 	case up == nil:
@@ -99,10 +99,10 @@ func phaseOf(up *spool.Upload) phase {
 	return clean
 }
 
-// unfinished reports whether a close has something to do.
+// unfinished reports whether the next close has something to do.
 func (p phase) unfinished() bool {
 	return p == dirty || p == promised || p == spoiled || p == broken
 }
 
-// ended reports whether what was written is not going to be archived by itself.
+// ended reports whether the bytes failed and are not archived without a retry.
 func (p phase) ended() bool { return p == failed || p == lost }

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// The table of phases in docs/ARCHITECTURE.md is the one that the file system goes by, cell by cell.
+// The table of phases in docs/ARCHITECTURE.md equals transitions, cell by cell.
 func TestPhasesAreDocumented(t *testing.T) {
 	page, err := os.ReadFile("../../../docs/ARCHITECTURE.md")
 	if err != nil {
@@ -39,7 +39,7 @@ func TestPhasesAreDocumented(t *testing.T) {
 	}
 }
 
-// What a close was answered with holds in every phase that can follow.
+// What a close has returned holds in every phase that can follow.
 func TestPhasesKeepPromises(t *testing.T) {
 	promise := func(p phase) bool { return p == promised || p == broken || p == accepted || p == failed }
 	ends := map[event]bool{onKeep: true, onRecall: true, onArrival: true, onUnlink: true}

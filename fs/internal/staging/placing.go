@@ -12,19 +12,16 @@ import (
 	"github.com/archivefs/archivefs/internal/spool"
 )
 
-// What an upload of an earlier mount, or one that is sent again, stands for is shown in its
-// folder as soon as that has been listed: before, its name could be that of a document.
-
-// placing shows in the tree what is staged.
+// placing shows staged files and queued folders in the tree. A recovered or retried upload appears
+// once its folder has been listed, because until then its name may be that of a document.
 type placing struct{ s *Area }
 
-// An archive holds no empty document. An inbox document that is emptied and closed stays at
-// the service as it was, and reads empty here for a while, because what is emptied is
-// mostly written again (: > FILE; echo >> FILE). The next listing after that shows it as it
-// is, as a fresh mount does.
-
-// RefillLocked makes the entry of a document that was emptied long enough ago what the
-// service has.
+// RefillLocked gives an inbox document that was emptied a while ago its content back.
+//
+// Archives have no empty documents. If an inbox document is emptied and closed, the service keeps
+// the old content, and the file reads empty here for the grace period, because the program usually
+// writes again (: > FILE; echo >> FILE). The next listing after that shows the document as a fresh
+// mount does.
 // +checklocks:d.Mu
 func (p *placing) RefillLocked(d *tree.Dir, e *tree.Entry) {
 	f := FileAt(e)
@@ -43,17 +40,17 @@ func (p *placing) RefillLocked(d *tree.Dir, e *tree.Entry) {
 	f.Up = nil
 	f.happenedLocked(onArrival)
 	p.s.Service.Work.Go(func() {
-		p.s.Service.Log.WithField("path", archive.Printable(f.Where())).Warn("it was emptied and not written since: it has the content again that the service has")
+		p.s.Service.Log.WithField("path", archive.Printable(f.Where())).Warn("it was emptied and not written again: it shows the content at the service again")
 		p.s.Discard(up)
 	})
 }
 
-// mostIdentified is how many files of a folder are looked up in the data of documents before a
+// mostIdentified is how many late files of a folder are identified by their document data before a
 // listing is shown. The others are downloaded when they are read.
 const mostIdentified = 64
 
-// Identify finds out which documents of a listing are files that stayed unlisted, and moves
-// their bytes into the content cache.
+// Identify finds out which documents of a listing are late files, and moves their bytes into the
+// content cache.
 func (p *placing) Identify(ctx context.Context, d *tree.Dir, list []archive.Document) {
 	docs := make([]*archive.Document, len(list))
 	for i := range list {
@@ -86,7 +83,7 @@ func (p *placing) Identify(ctx context.Context, d *tree.Dir, list []archive.Docu
 	_ = asks.Wait() // none returns an error
 }
 
-// mayBeLocked are those of the documents that are new here and may be what was sent.
+// mayBeLocked returns the ids of documents that are not shown yet and may be the upload.
 // +checklocks:d.Mu
 func (p *placing) mayBeLocked(d *tree.Dir, r *spool.Record, list []*archive.Document) (ids []archive.ID) {
 	for _, doc := range list {
@@ -97,8 +94,8 @@ func (p *placing) mayBeLocked(d *tree.Dir, r *spool.Record, list []*archive.Docu
 	return ids
 }
 
-// ShowListedLocked makes room for the documents of a listing that may be files which stayed
-// unlisted, and gives up those that no listing has shown for long. It returns their names.
+// ShowListedLocked drops the late files for which a listing has candidates, and those that no
+// listing has shown for too long. It returns their names.
 // +checklocks:d.Mu
 func (p *placing) ShowListedLocked(d *tree.Dir, list []*archive.Document) (stale []string) {
 	late := d.Late
@@ -106,7 +103,7 @@ func (p *placing) ShowListedLocked(d *tree.Dir, list []*archive.Document) (stale
 	for _, l := range late {
 		f := l.Holder.(*File)
 		f.Mu.Lock()
-		if up := f.Up; up != nil { // else its id became known after all
+		if up := f.Up; up != nil { // else its id has become known
 			r := up.Record()
 			found := p.mayBeLocked(d, &r, list)
 			if len(found) == 0 && tree.InstantOf(p.s.Service.Now()) < f.Entry.Keep {
@@ -114,7 +111,7 @@ func (p *placing) ShowListedLocked(d *tree.Dir, list []*archive.Document) (stale
 			} else {
 				stale = append(stale, f.Entry.Name)
 				d.Shown.Drop(f.Entry)
-				f.Dir = nil // open handles go on reading
+				f.Dir = nil // open handles can still read
 				f.happenedLocked(onUnlink)
 				p.s.Service.Work.Go(func() { p.s.ended(up, &r, found) })
 			}
@@ -124,7 +121,7 @@ func (p *placing) ShowListedLocked(d *tree.Dir, list []*archive.Document) (stale
 	return stale
 }
 
-// placeWaiting shows what waits for a folder that was listed already, or is queued itself.
+// placeWaiting shows what waits for d if d has been listed already or is local.
 func (p *placing) placeWaiting(d *tree.Dir) {
 	d.Mu.Lock()
 	before := d.Shown.All()
@@ -141,8 +138,7 @@ func (p *placing) placeWaiting(d *tree.Dir) {
 	p.s.Changed(d, shown)
 }
 
-// PlaceWaitingLocked shows what was recovered of a folder that is listed for the first
-// time, or is queued itself.
+// PlaceWaitingLocked shows what waits for d, which has been listed or is queued.
 // +checklocks:d.Mu
 func (p *placing) PlaceWaitingLocked(d *tree.Dir) {
 	ref := folderRef{id: d.ID()}
@@ -163,13 +159,13 @@ func (p *placing) placeLocked(d *tree.Dir, up *spool.Upload) {
 	r := up.Record()
 	_, there := p.s.Spool.Get(up.ID())
 	switch e := d.Shown.Document(r.Replace); {
-	case !there, r.State == spool.Confirmed: // meanwhile: a listing shows it, and this one may be from before
+	case !there, r.State == spool.Confirmed: // it ended meanwhile, and this listing may be older than that
 		d.Outdate()
 		d.DoubtLocked()
 		p.placeArchivedLocked(d, up, &r)
 	case r.Directory:
 		p.placeFolderLocked(d, up)
-	case r.Replace != 0 && e != nil && FileAt(e) != nil: // in use, with its old bytes
+	case r.Replace != 0 && e != nil && FileAt(e) != nil: // in use with its old bytes
 	case r.Replace != 0 && e != nil:
 		if f := p.s.Holder(up); f.standFor(d, e) {
 			e.File.Store(&f.Leaf)
@@ -179,8 +175,8 @@ func (p *placing) placeLocked(d *tree.Dir, up *spool.Upload) {
 	}
 }
 
-// placeArchivedLocked shows a file that was archived while the folder was listed for the first
-// time, unless the listing has its document. Where that is not known the file stays unlisted.
+// placeArchivedLocked shows a file that was archived during the first listing of its folder, unless
+// the listing has its document. If the document is not known, the file stays as a late one.
 // +checklocks:d.Mu
 func (p *placing) placeArchivedLocked(d *tree.Dir, up *spool.Upload, r *spool.Record) {
 	if r.State != spool.Confirmed || r.Directory || r.Had != "" || r.Replace != 0 {
@@ -214,7 +210,7 @@ func (p *placing) placeArchivedLocked(d *tree.Dir, up *spool.Upload, r *spool.Re
 	}
 }
 
-// placeFolderLocked shows a queued folder with all that lies in it.
+// placeFolderLocked shows a queued folder and everything in it.
 // +checklocks:d.Mu
 func (p *placing) placeFolderLocked(d *tree.Dir, up *spool.Upload) {
 	e := p.s.Folders.showLocked(d, up)
@@ -226,7 +222,8 @@ func (p *placing) placeFolderLocked(d *tree.Dir, up *spool.Upload) {
 	p.PlaceWaitingLocked(e.Dir)
 }
 
-// localPathLocked makes the local directories of path, from d down, and puts the file there.
+// localPathLocked makes the local directories of path below d and shows the file in the last. If
+// something else has the name of one of them, the file is shown beside that.
 // +checklocks:d.Mu
 func (p *placing) localPathLocked(d *tree.Dir, path []string, up *spool.Upload) {
 	if len(path) == 0 {
@@ -248,8 +245,8 @@ func (p *placing) localPathLocked(d *tree.Dir, path []string, up *spool.Upload) 
 	p.localPathLocked(e.Dir, path[1:], up)
 }
 
-// looseLocked shows a file of the spool under a free name. A document that has its name and
-// may be the one that is being sent gives way until that is known.
+// looseLocked shows a staged file under a free name. A document that has its name and may be the
+// upload in flight is hidden until that is known.
 // +checklocks:d.Mu
 func (p *placing) looseLocked(d *tree.Dir, up *spool.Upload) {
 	f, r := p.s.Holder(up), up.Record()

@@ -8,13 +8,11 @@ import (
 	"github.com/archivefs/archivefs/internal/spool"
 )
 
-// What the records of the spool say.
-
-// StaysHere reports whether a record is of a file that is never uploaded as it is called.
+// StaysHere reports whether a file is never uploaded under the name in its record.
 func StaysHere(r *spool.Record) bool { return r.Temporary || names.IsJunk(r.Name) || len(r.Local) > 0 }
 
-// WhyWaits is why an upload waits, or failed. What lies in a folder that is not made waits
-// for that.
+// WhyWaits returns why an upload waits or failed. For a queued upload in a queued folder, that is
+// why the folder waits.
 func WhyWaits(s *spool.Spool, r *spool.Record) string {
 	if folder, waits := s.Get(r.Within); waits && r.Queued {
 		above := folder.Record()
@@ -25,7 +23,7 @@ func WhyWaits(s *spool.Spool, r *spool.Record) string {
 	return r.Reason
 }
 
-// ModifiedOf is when an upload was changed last, as its file shows it.
+// ModifiedOf returns the modification time that the file of an upload shows.
 func ModifiedOf(r *spool.Record) time.Time {
 	if !r.Mtime.IsZero() {
 		return r.Mtime
@@ -33,7 +31,7 @@ func ModifiedOf(r *spool.Record) time.Time {
 	return r.Changed
 }
 
-// HoldsUploads reports whether something waits in a queued folder.
+// HoldsUploads reports whether a queued folder has uploads in it.
 func HoldsUploads(s *spool.Spool, folder *spool.Upload) bool {
 	for _, inside := range s.List() {
 		if inside.Record().Within == folder.ID() {
@@ -43,10 +41,10 @@ func HoldsUploads(s *spool.Spool, folder *spool.Upload) bool {
 	return false
 }
 
-// GoneOn is when nothing is kept any more of a file that was put away.
+// GoneOn returns when the bytes of a file that was put away are removed.
 func GoneOn(r *spool.Record) time.Time { return r.Forgotten.Add(junkAge) }
 
-// nothingIn reports whether a record is of an inbox document that was emptied and closed.
+// nothingIn reports whether the record is of an inbox document that was emptied and closed.
 func nothingIn(r *spool.Record) bool {
 	return r.Replace != 0 && r.State == spool.Created && r.Closed && r.Size == 0
 }

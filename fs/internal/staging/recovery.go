@@ -8,14 +8,14 @@ import (
 	"github.com/archivefs/archivefs/internal/spool"
 )
 
-// junkAge is how long files under temporary names stay after their last change: longer than
-// anybody waits for a download that was broken off. So long their bytes stay after that.
+// junkAge is how long a file with a temporary name stays in its folder after its last change:
+// longer than anybody waits for an interrupted download. Its bytes are kept as long again.
 const junkAge = 7 * 24 * time.Hour
 
-// Recover takes up what an earlier mount left in the spool: local files show in their
-// folders again, what was accepted goes on to the archive, what was being sent is looked
-// for at the service, what had not been sent when its close was cut off is failed, and old
-// temporary files leave their folders. It does not wait for the service.
+// Recover takes over what an earlier mount left in the spool. Local files appear in their folders
+// again, and queued uploads continue. Uploads that were being sent are looked for at the service;
+// those whose close was cut off before that are failed. Old temporary files leave their folders.
+// Recover does not wait for the service.
 func (s *Area) Recover() {
 	for _, up := range s.Spool.List() {
 		r := up.Record()
@@ -43,9 +43,9 @@ func (s *Area) Recover() {
 	}
 }
 
-// resolve is the queue's attempt to find out about an upload whose close an earlier mount
-// had begun: it is confirmed when the archive has it, else failed, because that close
-// cannot be answered any more. While the service is away it waits.
+// resolve is one attempt of the queue to find out what became of an upload whose close was cut off
+// by the end of an earlier mount. The upload is confirmed if the archive has it, else failed,
+// because nobody waits for that close any more. While the service is away, the upload waits.
 func (s *Area) resolve(ctx context.Context, up *spool.Upload) (wait bool, err error) {
 	id, err := spool.Resolve(ctx, up, s.Service.Archive)
 	_ = s.Service.Answered(err)
@@ -66,14 +66,13 @@ func (s *Area) resolve(ctx context.Context, up *spool.Upload) (wait bool, err er
 	return false, nil
 }
 
-// old reports whether a local file is one that programs leave behind, and is so old that
-// nobody will ask for it.
+// old reports whether a file that is never uploaded has not changed for junkAge.
 func (s *Area) old(r *spool.Record) bool {
 	return StaysHere(r) && s.Service.Now().Sub(r.Changed) > junkAge
 }
 
-// putAway takes an old temporary file out of its folder and, where it holds something, keeps the
-// bytes for as long once more.
+// putAway takes an old temporary file out of its folder and keeps its bytes for another junkAge. An
+// empty file is discarded at once.
 func (s *Area) putAway(up *spool.Upload, r *spool.Record) {
 	log := s.Service.Log.WithField("path", archive.Printable(r.Path+"/"+r.Name))
 	switch {
@@ -82,7 +81,7 @@ func (s *Area) putAway(up *spool.Upload, r *spool.Record) {
 	case r.Forgotten.IsZero():
 		since := r.Changed
 		if err := up.Update(func(r *spool.Record) { r.Forgotten = s.Service.Now() }); err != nil {
-			log.Warnf("an old temporary file stays in its folder: %v", err)
+			log.Warnf("an old temporary file could not leave its folder: %v", err)
 			s.await(up)
 			return
 		}

@@ -20,24 +20,24 @@ import (
 	"github.com/archivefs/archivefs/internal/state"
 )
 
-// Config is what staging needs beside the contents.
+// Config is what an Area needs besides the contents.
 type Config struct {
 	Spool *spool.Spool
 	State *state.Store
 	// Async lets a close return as soon as the file is durable in the spool.
 	Async    bool
 	ReadOnly bool
-	// Rewritten is called when a document got new bytes.
+	// Rewritten is called after a document got new bytes.
 	Rewritten func(doc archive.ID)
-	// WhileAlive returns the context of what is given up when the caller of a request was killed, and
-	// not when it was merely interrupted. stop ends the looking.
+	// WhileAlive returns a context that ends when the caller of a request is killed, but not when
+	// the caller is merely interrupted. stop ends the watch.
 	WhileAlive func(ctx context.Context) (alive context.Context, stop func())
 }
 
-// Area is what waits on this machine for the archive: files and folders, each an upload of the spool,
-// what stands for them in the tree, and the queue that archives them in the background.
+// Area is everything that waits on this machine for the archive: files and folders, each an upload
+// of the spool, their places in the tree, and the queue that archives them in the background.
 type Area struct {
-	// Contents are set before anything else happens.
+	// Contents must be set before anything else is used.
 	*content.Contents
 	Spool *spool.Spool
 
@@ -50,23 +50,23 @@ type Area struct {
 	Delivery delivery
 	Placing  placing
 	Folders  queuedFolders
-	// queue is what is archived in the background.
+	// queue archives uploads in the background.
 	queue *background.Queue[*spool.Upload]
-	// sending counts uploads under way.
+	// sending counts uploads in flight.
 	sending atomic.Int64
 
 	mu sync.Mutex
-	// waiting are uploads that were recovered and are not shown yet, by folder.
+	// waiting holds uploads that their folder does not show yet.
 	waiting map[folderRef][]*spool.Upload // +checklocks:mu
-	// holders are what stands for an upload, by its id.
+	// holders maps the id of an upload to the file that stands for it.
 	holders map[string]*File // +checklocks:mu
-	// queuedDirs are folders that are queued, by their upload.
+	// queuedDirs maps the upload of a queued folder to its directory.
 	queuedDirs map[string]*tree.Dir // +checklocks:mu
-	// cutOff are uploads whose close an earlier mount did not answer, by id.
+	// cutOff holds the ids of uploads whose close an earlier mount never answered.
 	cutOff map[string]bool // +checklocks:mu
 }
 
-// New makes one in which nothing waits.
+// New returns an Area in which nothing waits.
 func New(c Config, now func() time.Time) *Area {
 	s := &Area{
 		Spool: c.Spool, state: c.State, Async: c.Async, readOnly: c.ReadOnly, rewritten: c.Rewritten, whileAlive: c.WhileAlive,
@@ -78,16 +78,17 @@ func New(c Config, now func() time.Time) *Area {
 	return s
 }
 
-// Uploading is how many uploads are under way.
+// Uploading returns the number of uploads in flight.
 func (s *Area) Uploading() int64 { return s.sending.Load() }
 
-// Wake has the queue try at once what waits for the service.
+// Wake makes the queue retry at once what waits for the service.
 func (s *Area) Wake() { s.queue.Wake() }
 
-// Enqueue has an upload archived in the background.
+// Enqueue queues an upload for the background.
 func (s *Area) Enqueue(up *spool.Upload) { s.queue.Add(up) }
 
-// Close tries once more what waits, and ends the queue. What the service cannot take stays in the spool.
+// Close tries what is queued once more and stops the queue. What the service cannot take stays in
+// the spool.
 func (s *Area) Close(ctx context.Context) error {
 	err := s.queue.Drain(ctx)
 	if errors.Is(err, background.ErrAway) {
@@ -96,7 +97,7 @@ func (s *Area) Close(ctx context.Context) error {
 	return errors.Join(err, s.queue.Close(ctx))
 }
 
-// MayChange refuses changes on a read-only mount.
+// MayChange returns EROFS on a read-only mount.
 func (s *Area) MayChange() error {
 	if s.readOnly {
 		return errno.Refuse(syscall.EROFS, "the mount is read-only")
@@ -104,8 +105,8 @@ func (s *Area) MayChange() error {
 	return nil
 }
 
-// Record describes a file that is created in a directory; doc is the inbox document that
-// it gets new bytes for, or nil.
+// Record returns the record of a new file in d. doc is the inbox document that the file replaces,
+// or nil.
 func (s *Area) Record(d *tree.Dir, name string, doc *archive.Document) spool.Record {
 	r := spool.Record{Inbox: d.InInbox(), Path: d.Path(), Local: d.Local(), Name: name}
 	d.Aim(&r)
@@ -116,8 +117,7 @@ func (s *Area) Record(d *tree.Dir, name string, doc *archive.Document) spool.Rec
 	return r
 }
 
-// listAgain makes the document of an upload that no folder shows appear where the folder is
-// known.
+// listAgain makes the next listing show the document of an upload that has no place in the tree.
 func (s *Area) listAgain(r *spool.Record) {
 	s.Service.Documents.Invalidate(r.Folder)
 	if d := s.folderAt(refOf(r)); d != nil {
@@ -126,7 +126,8 @@ func (s *Area) listAgain(r *spool.Record) {
 	}
 }
 
-// outdate is tree.Dir.Outdate of a folder, whether anybody has looked at it or not.
+// outdate makes the next listing of a folder ask the service, even if the tree does not know the
+// folder yet.
 func (s *Area) outdate(id archive.ID) {
 	s.Service.Outdate(id)
 	if d := s.Folder(id); d != nil {
@@ -134,9 +135,9 @@ func (s *Area) outdate(id archive.ID) {
 	}
 }
 
-// settle moves confirmed bytes into the content cache, so that reading them back
-// downloads nothing, and keeps their modification time. The record can go then. A document
-// that the archive had before has a time of its own, and bytes that the service says.
+// settle moves the bytes of a confirmed upload into the content cache, so that reading them back
+// downloads nothing, and keeps their modification time. It leaves a document alone that the archive
+// already had (Record.Had).
 func (s *Area) settle(up *spool.Upload, id archive.ID) {
 	r := up.Record()
 	s.Service.Failures.Mend(&r)
@@ -155,9 +156,9 @@ func (s *Area) settle(up *spool.Upload, id archive.ID) {
 	}
 }
 
-// conclude ends a confirmed upload: it sets on the document what an upload cannot take
-// along, and forgets the upload. A service that is away, or does not take these credentials,
-// is asked again by the next mount.
+// conclude ends a confirmed upload: it sets auto-export, which an upload cannot carry, and discards
+// the upload. If the service is away or rejects the credentials, the record stays and the next
+// mount tries again.
 func (s *Area) conclude(ctx context.Context, up *spool.Upload, id archive.ID) {
 	if r := up.Record(); r.AutoExport && id != 0 && r.Had == "" {
 		err := s.Service.Archive.SetAutoExport(context.WithoutCancel(ctx), id, true)
@@ -173,7 +174,7 @@ func (s *Area) conclude(ctx context.Context, up *spool.Upload, id archive.ID) {
 	s.Discard(up)
 }
 
-// keepTime keeps the modification time that a file had as that of its document.
+// keepTime stores the modification time of a file as that of its document.
 func (s *Area) keepTime(r *spool.Record, id archive.ID) {
 	mtime := r.Mtime
 	if mtime.IsZero() {
@@ -182,13 +183,13 @@ func (s *Area) keepTime(r *spool.Record, id archive.ID) {
 	s.state.SetTime(id, mtime)
 }
 
-// backgroundPatience is how much longer the background looks for what ended in doubt than
-// a call does that somebody waits for.
+// backgroundPatience is how many times longer the background looks for an upload in doubt than a
+// close does.
 const backgroundPatience = 4
 
-// deliverQueued is the queue's attempt at an upload. wait says that it could not be taken
-// now; the error is background.ErrMoot when nothing was left to try, background.ErrInDoubt when it
-// may still arrive.
+// deliverQueued is one attempt of the queue at an upload. wait reports that the upload has to be
+// tried again later. err is background.ErrMoot if there was nothing to try, and wraps
+// background.ErrInDoubt if the request may still take effect.
 func (s *Area) deliverQueued(ctx context.Context, up *spool.Upload) (wait bool, err error) {
 	s.Service.Work.Begin()
 	defer s.Service.Work.End()
@@ -207,7 +208,7 @@ func (s *Area) tryQueued(ctx context.Context, up *spool.Upload) (wait bool, err 
 	_, there := s.Spool.Get(up.ID())
 	switch {
 	case !there:
-		return false, background.ErrMoot // removed, or archived, meanwhile
+		return false, background.ErrMoot // removed or archived meanwhile
 	case cutOff:
 		return s.resolve(ctx, up)
 	case up.Record().Directory:
@@ -216,8 +217,8 @@ func (s *Area) tryQueued(ctx context.Context, up *spool.Upload) (wait bool, err 
 	return s.Delivery.deliverQueued(ctx, s.Holder(up), up)
 }
 
-// deliverable reports whether an upload of the queue can be tried: the folder that it lies
-// in is there, or failed, with which the upload fails.
+// deliverable reports whether the queue can try an upload: its folder exists, or has failed, in
+// which case the upload fails with it.
 func (s *Area) deliverable(up *spool.Upload) bool {
 	folder, waiting := s.Spool.Get(up.Record().Within)
 	return !waiting || folder.State() == spool.Failed
@@ -227,8 +228,8 @@ func (s *Area) queuePolicy() spool.Policy {
 	return spool.Policy{RetryFor: backgroundPatience * s.Service.RetryFor, Attempts: 1, Queue: true}
 }
 
-// Holder returns the file that stands for an upload: the one in the tree, or one that no
-// folder shows.
+// Holder returns the file that stands for an upload: the one in the tree, else one that no folder
+// shows.
 func (s *Area) Holder(up *spool.Upload) *File {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -240,21 +241,21 @@ func (s *Area) Holder(up *spool.Upload) *File {
 	return held
 }
 
-// Hold notes that a file stands for an upload.
+// Hold makes a file the one that stands for an upload.
 func (s *Area) Hold(up *spool.Upload, by *File) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.holders[up.ID()] = by
 }
 
-// letGo notes that no file of the tree stands for an upload any more.
+// letGo forgets which file stands for an upload.
 func (s *Area) letGo(up *spool.Upload) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.holders, up.ID())
 }
 
-// Discard throws bytes of the spool away that nobody will ask for.
+// Discard removes an upload and its bytes from the spool. An error is only logged.
 func (s *Area) Discard(up *spool.Upload) {
 	if err := up.Remove(); err != nil {
 		s.Service.Log.Warnf("remove %s from the spool: %v", up.ID(), err)
@@ -263,20 +264,20 @@ func (s *Area) Discard(up *spool.Upload) {
 	s.letGo(up)
 }
 
-// ended ends an upload that is archived as one of these documents, or as none that is listed.
+// ended concludes an upload that was confirmed without an id. as are the documents that it may be.
 func (s *Area) ended(up *spool.Upload, r *spool.Record, as []archive.ID) {
 	var id archive.ID
 	switch len(as) {
 	case 0:
 		s.Service.Log.Warnf("%s/%s was archived; the service does not list it", archive.Printable(r.Path), archive.Printable(r.Name))
-	case 1: // its time, not its bytes, which must be certain
+	case 1: // certain enough for the time, but not for the content cache
 		id = as[0]
 		s.keepTime(r, id)
 	}
 	s.conclude(context.Background(), up, id)
 }
 
-// folderRef is a folder by its id, or by its upload while it is queued.
+// folderRef identifies a folder by its id or, while it is queued, by its upload.
 type folderRef struct {
 	id     archive.ID
 	within string
@@ -284,7 +285,7 @@ type folderRef struct {
 
 func refOf(r *spool.Record) folderRef { return folderRef{id: r.Folder, within: r.Within} }
 
-// await shows an upload in its folder: at once where that has been listed, else when it is.
+// await shows an upload in its folder, at once if that has been listed, else as soon as it is.
 func (s *Area) await(up *spool.Upload) {
 	r := up.Record()
 	ref := refOf(&r)
@@ -296,17 +297,17 @@ func (s *Area) await(up *spool.Upload) {
 	}
 }
 
-// awaits reports whether an upload is to be shown when its folder is listed.
+// awaits reports whether an upload is to be shown once its folder is listed.
 func (s *Area) awaits(up *spool.Upload, r *spool.Record) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Contains(s.waiting[refOf(r)], up)
 }
 
-// Folder returns the directory of a folder, nil when nobody has looked at it.
+// Folder returns the directory of a folder, nil if the tree does not know it.
 func (s *Area) Folder(id archive.ID) *tree.Dir { return s.folderAt(folderRef{id: id}) }
 
-// folderAt is folder for one that may be queued.
+// folderAt is Folder for a folder that may be queued.
 func (s *Area) folderAt(ref folderRef) *tree.Dir {
 	if ref.within != "" {
 		s.mu.Lock()

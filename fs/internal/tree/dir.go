@@ -21,35 +21,35 @@ type Dir struct {
 	Ino  uint64
 	Gen  uint64 // generation of the inode
 
-	Folder atomic.Int64                 // its id; negative while the folder is queued
-	Queued atomic.Pointer[spool.Upload] // what makes the folder, nil when the service has it
+	Folder atomic.Int64                 // the folder's id; negative while the folder is queued
+	Queued atomic.Pointer[spool.Upload] // the upload that makes the folder, nil when the service has it
 
-	// Node is what the kernel knows it by, nil until it asks for it; attached makes it once.
+	// Node holds the directory's inode, nothing before its first lookup; Attached makes it once.
 	Node     atomic.Value
 	Attached sync.Once
 
-	// NamedFor is the walk that was told this directory's documents by name alone, until
-	// somebody looks at one of them.
+	// NamedFor is the walk that got this directory's documents by name only, until somebody looks at
+	// one of them.
 	NamedFor atomic.Pointer[prefetch.Walk]
 
-	learned atomic.Pointer[view.FolderLengths] // made when somebody wants to know one: by lengths
-	Unread  atomic.Bool                        // a document of it was opened and not read, and none was read since
+	learned atomic.Pointer[view.FolderLengths] // made by the first call of Lengths
+	Unread  atomic.Bool                        // one of its documents was closed unread, and none was read since
 
-	changes atomic.Uint64 // how often it was outdated
-	// Lease is until when the kernel may use names of it without asking.
+	changes atomic.Uint64 // counts calls of Outdate
+	// Lease says until when the kernel may use cached names of the directory.
 	Lease lease
 
 	Mu sync.Mutex
-	// parent is nil for the root, and changes for a local directory alone.
+	// parent is nil for the root.
 	parent *Dir    // +checklocks:Mu
 	name   string  // +checklocks:Mu
 	Shown  nameSet // +checklocks:Mu
 	// Late are files that were archived under an id that is not known yet.
 	Late []*Leaf // +checklocks:Mu
-	// Subs and Files say which listings of folders and of documents the names reflect.
+	// Subs and Files are the merged listings of folders and of documents.
 	Subs  Merged // +checklocks:Mu
 	Files Merged // +checklocks:Mu
-	// doubts is how often it was distrusted.
+	// doubts counts calls of doubt.
 	doubts uint64 // +checklocks:Mu
 	// Free says that folders may be created here.
 	Free bool // +checklocks:Mu
@@ -60,15 +60,15 @@ type DirKind uint8
 
 // The kinds of directories.
 const (
-	RootDir     DirKind = iota // the mandators, and inboxes
-	InboxesDir                 // the inboxes
+	RootDir     DirKind = iota // the root: the mandators, and InboxesDir
+	InboxesDir                 // holds the inboxes
 	MandatorDir                // a top-level folder of the archive
 	FolderDir                  // a folder below a mandator
 	InboxDir                   // an inbox, or a folder in one
 	LocalDir                   // a directory that only this machine has
 )
 
-// String is the value of the attribute kind.
+// String returns the value of the attribute kind.
 func (k DirKind) String() string {
 	switch k {
 	case MandatorDir:
@@ -90,7 +90,7 @@ func (k DirKind) HoldsDocuments() bool { return k == MandatorDir || k == FolderD
 // Archives reports whether a document in such a directory is archived.
 func (k DirKind) Archives() bool { return k == MandatorDir || k == FolderDir }
 
-// Below is the kind of a folder inside a directory of kind k.
+// Below returns the kind of a folder inside a directory of kind k.
 func (k DirKind) Below() DirKind {
 	switch k {
 	case RootDir:
@@ -102,34 +102,32 @@ func (k DirKind) Below() DirKind {
 	return FolderDir
 }
 
-// Entry is one name in a directory: a sub-directory, a document, or a file that is not
-// archived. Open directories go on reading it without a lock, so its name never changes:
-// under another name there is another entry.
+// Entry is one name in a directory: a sub-directory, a document, or a file that is not archived. Open
+// directories read it without a lock, so its name never changes: a rename makes a new entry.
 type Entry struct {
 	Name string
 	Dir  *Dir
-	// Doc is nil for what is no document; set under mu of the directory.
+	// Doc is nil without a document; set under Mu of the directory.
 	Doc atomic.Pointer[archive.Document]
-	// File is made when somebody looks at the document; set under mu of the directory.
+	// File is made when somebody looks at the document; set under Mu of the directory.
 	File atomic.Pointer[Leaf]
 	// ServiceName is the service's name for the entry when it was last compared; a different one
-	// later means that it was renamed there. Empty: not compared yet. Guarded by mu of the directory.
+	// later means that it was renamed there. Empty: not compared yet. Guarded by Mu of the directory.
 	ServiceName string
-	// plain is the name under which its directory finds it beside its own, empty for none.
-	// Guarded by mu of the directory.
+	// plain is a second name that finds the entry, empty for none. Guarded by Mu of the directory.
 	plain string
-	// Keep is until when the entry stays although a listing lacks it: what was just made
-	// here may show in listings a little later. Guarded by mu of the directory.
+	// Keep is until when the entry stays although a listing lacks it: what was just made here may
+	// show in listings a little later. Guarded by Mu of the directory.
 	Keep instant
 }
 
-// instant is a time in a third of its memory, nanoseconds since 1970; 0 is none.
+// instant is a time in nanoseconds since 1970, a third of the size of time.Time; 0 is none.
 type instant int64
 
-// InstantOf is a time as an instant.
+// InstantOf converts a time to an instant.
 func InstantOf(t time.Time) instant { return instant(t.UnixNano()) }
 
-// NewEntry is an entry for a document, for a file, or for a document that has a file.
+// NewEntry makes an entry for a document, a file, or both.
 func NewEntry(name string, doc *archive.Document, f *Leaf) *Entry {
 	e := &Entry{Name: name}
 	e.Doc.Store(doc)
@@ -137,8 +135,8 @@ func NewEntry(name string, doc *archive.Document, f *Leaf) *Entry {
 	return e
 }
 
-// Renamed is the same entry under another name. The caller holds mu of its directory and
-// shows the one instead of the other.
+// Renamed returns the same entry under another name. The caller holds Mu of its directory and replaces
+// the entry by it.
 func (e *Entry) Renamed(name string) *Entry {
 	r := NewEntry(name, e.Doc.Load(), e.File.Load())
 	r.Dir, r.ServiceName, r.Keep = e.Dir, e.ServiceName, e.Keep
@@ -148,8 +146,7 @@ func (e *Entry) Renamed(name string) *Entry {
 	return r
 }
 
-// SetDocument makes doc what the entry and its file stand for. The caller holds mu of the
-// directory.
+// SetDocument sets the document of the entry and of its file. The caller holds Mu of the directory.
 func (e *Entry) SetDocument(doc *archive.Document) {
 	e.Doc.Store(doc)
 	if f := e.File.Load(); f != nil {
@@ -157,12 +154,10 @@ func (e *Entry) SetDocument(doc *archive.Document) {
 	}
 }
 
-// Busy reports whether the entry has bytes that wait to be archived, so that it stays
-// whatever a listing says.
+// Busy reports whether the entry waits to be archived, so that it stays whatever a listing says.
 func (e *Entry) Busy() bool { return e.Upload() != nil }
 
-// Upload is what makes the entry's folder, or holds its file's bytes, until the archive has
-// it; nil for what it has.
+// Upload returns the upload of the entry's folder or file, nil when the archive has it.
 func (e *Entry) Upload() *spool.Upload {
 	if e.Dir != nil {
 		return e.Dir.QueuedAs()
@@ -173,7 +168,7 @@ func (e *Entry) Upload() *spool.Upload {
 	return nil
 }
 
-// NewDir makes a directory of a kind in parent, which is nil for the root. It is not shown there yet.
+// NewDir makes a directory in parent, which is nil for the root. It is not shown there yet.
 func NewDir(t *Tree, kind DirKind, id archive.ID, ino uint64, parent *Dir, name string) *Dir {
 	d := &Dir{
 		Tree: t, Kind: kind, Ino: ino, Gen: t.Inodes.Generation(), parent: parent, name: name,
@@ -184,7 +179,7 @@ func NewDir(t *Tree, kind DirKind, id archive.ID, ino uint64, parent *Dir, name 
 	return d
 }
 
-// ID is the folder's id; for a LocalDir that of the nearest folder above.
+// ID returns the folder's id; for a LocalDir that of the nearest folder above.
 func (d *Dir) ID() archive.ID {
 	if d.Kind == LocalDir {
 		return d.Above().ID()
@@ -192,21 +187,20 @@ func (d *Dir) ID() archive.ID {
 	return archive.ID(d.Folder.Load())
 }
 
-// Place is where the directory is shown.
+// Place returns where the directory is shown.
 func (d *Dir) Place() (parent *Dir, name string) {
 	d.Mu.Lock()
 	defer d.Mu.Unlock()
 	return d.parent, d.name
 }
 
-// Above is the directory that d lies in, nil for the root.
+// Above returns the parent of d, nil for the root.
 func (d *Dir) Above() *Dir {
 	parent, _ := d.Place()
 	return parent
 }
 
-// Path is where the directory is shown, from the root of the mount, without a leading
-// slash.
+// Path returns the path of the directory from the root of the mount, without a leading slash.
 func (d *Dir) Path() string {
 	parent, name := d.Place()
 	if parent == nil {
@@ -218,7 +212,7 @@ func (d *Dir) Path() string {
 	return name
 }
 
-// PathOf is where an entry of the directory is shown.
+// PathOf returns the path of an entry of the directory, as Path does.
 func (d *Dir) PathOf(name string) string {
 	if p := d.Path(); p != "" {
 		return p + "/" + name
@@ -226,8 +220,8 @@ func (d *Dir) PathOf(name string) string {
 	return name
 }
 
-// Local lists the names of the local-only directories from the nearest folder down to d,
-// which is one of them, or nothing when d is a folder itself.
+// Local returns the names of the local directories from the nearest folder down to d, nil if d is not
+// one of them.
 func (d *Dir) Local() []string {
 	if d.Kind != LocalDir {
 		return nil
@@ -236,8 +230,8 @@ func (d *Dir) Local() []string {
 	return append(parent.Local(), name)
 }
 
-// Confirmed is the document that is archived now in such a directory. old is it with its old
-// bytes, nil for a new one.
+// Confirmed returns the document that the upload r has just made in a directory of kind k. old is the
+// document that it replaced, nil for a new one.
 func (k DirKind) Confirmed(r *spool.Record, id archive.ID, old *archive.Document, now time.Time) *archive.Document {
 	doc := archive.Document{ID: id, Name: r.Name, Folder: r.Folder, Created: now}
 	if old != nil {
@@ -253,7 +247,7 @@ func (k DirKind) Confirmed(r *spool.Record, id archive.ID, old *archive.Document
 	return &doc
 }
 
-// Document returns the document of that id that the directory shows, nil without one.
+// Document returns the document of that id, shown or hidden, nil without one.
 func (d *Dir) Document(id archive.ID) *archive.Document {
 	d.Mu.Lock()
 	defer d.Mu.Unlock()
@@ -263,32 +257,28 @@ func (d *Dir) Document(id archive.ID) *archive.Document {
 	return nil
 }
 
-// Get returns what a name is shown for, nil when the directory does not have it as far as
-// is known.
+// Get returns the entry shown under a name, nil when none is known.
 func (d *Dir) Get(name string) *Entry {
 	d.Mu.Lock()
 	defer d.Mu.Unlock()
 	return d.Shown.Get(name)
 }
 
-// Reach returns what a name stands for, shown or not: the entry of that name, else the
-// document whose plain name it is.
+// Reach returns the entry shown under a name, else the document whose plain name it is.
 func (d *Dir) Reach(name string) *Entry {
 	d.Mu.Lock()
 	defer d.Mu.Unlock()
 	return d.Shown.Reach(name)
 }
 
-// Entries returns all entries in the order of their names. The slice is shared: it is
-// never written to.
+// Entries returns all entries ordered by name. The slice is shared and must not be written to.
 func (d *Dir) Entries() []*Entry {
 	d.Mu.Lock()
 	defer d.Mu.Unlock()
 	return d.Shown.All()
 }
 
-// Subfolders are the directories of the folders that are known in d. No document is expanded
-// for them.
+// Subfolders returns the directories of the known folders in d, without expanding documents.
 func (d *Dir) Subfolders() []*Dir {
 	d.Mu.Lock()
 	defer d.Mu.Unlock()
@@ -309,15 +299,14 @@ func (d *Dir) Add(e *Entry) {
 	d.Shown.Add(e)
 }
 
-// Drop takes an entry out.
+// Drop removes an entry.
 func (d *Dir) Drop(e *Entry) {
 	d.Mu.Lock()
 	defer d.Mu.Unlock()
 	d.Shown.Drop(e)
 }
 
-// LeafOf returns the file of a document's entry and makes it when nobody looked at it
-// before.
+// LeafOf returns the file of an entry. It makes that of a document when needed.
 func (d *Dir) LeafOf(e *Entry) *Leaf {
 	d.Mu.Lock()
 	defer d.Mu.Unlock()
@@ -326,7 +315,7 @@ func (d *Dir) LeafOf(e *Entry) *Leaf {
 	}
 	doc := e.Doc.Load()
 	if now := d.Shown.Document(doc.ID); now != nil && now != e && now.Name == e.Name {
-		e = now // the directory was compacted since somebody found the entry
+		e = now // the directory was compacted since e was found
 		if f := e.File.Load(); f != nil {
 			return f
 		}
@@ -337,8 +326,8 @@ func (d *Dir) LeafOf(e *Entry) *Leaf {
 	return f
 }
 
-// InoOf is the inode number of a document's entry, without a file for it where the id tells
-// the number.
+// InoOf returns the inode number of a file's entry. It makes no file if the number follows from the
+// document's id.
 func (d *Dir) InoOf(e *Entry) uint64 {
 	if f := e.File.Load(); f != nil {
 		return f.Ino
@@ -351,8 +340,7 @@ func (d *Dir) InoOf(e *Entry) uint64 {
 	return d.LeafOf(e).Ino
 }
 
-// namesLocked are the names under which an entry is found, for the kernel to ask again. The
-// caller holds mu of the directory.
+// namesLocked returns the names that find an entry. The caller holds Mu of the directory.
 func (e *Entry) namesLocked() []string {
 	if e.plain == "" {
 		return []string{e.Name}
@@ -360,7 +348,8 @@ func (e *Entry) namesLocked() []string {
 	return []string{e.Name, e.plain}
 }
 
-// QueuedAs is what makes the folder, nil when the service has it.
+// QueuedAs returns the upload that makes the folder, for a LocalDir the nearest folder above; nil when
+// the service has it.
 func (d *Dir) QueuedAs() *spool.Upload {
 	if d.Kind == LocalDir {
 		return d.Above().QueuedAs()
@@ -371,7 +360,7 @@ func (d *Dir) QueuedAs() *spool.Upload {
 // IsLocal reports whether the service knows nothing of the directory.
 func (d *Dir) IsLocal() bool { return d.Kind == LocalDir || d.Queued.Load() != nil }
 
-// Aim makes a record one of the directory's folder.
+// Aim sets the directory's folder as the target of an upload.
 func (d *Dir) Aim(r *spool.Record) {
 	if up := d.QueuedAs(); up != nil {
 		r.Folder, r.Within = 0, up.ID()
@@ -383,7 +372,7 @@ func (d *Dir) Aim(r *spool.Record) {
 // StaysLocal reports whether a file of that name in the directory is never uploaded.
 func (d *Dir) StaysLocal(name string) bool { return d.Kind == LocalDir || names.IsJunk(name) }
 
-// Lengths is what is learned of the directory's documents. Most directories have none.
+// Lengths returns the learned lengths of the directory's documents. Most directories never need them.
 func (d *Dir) Lengths() *view.FolderLengths {
 	if d.learned.Load() == nil {
 		d.learned.CompareAndSwap(nil, d.Tree.Lengths.Folder(d.Kind.Archives()))
@@ -391,8 +380,8 @@ func (d *Dir) Lengths() *view.FolderLengths {
 	return d.learned.Load()
 }
 
-// noteOrigin notes the listing that was merged last, if it is this one. Documents of an inbox are
-// never compacted: they are changed and removed.
+// noteOrigin notes docs, packed, as the origin of the directory's documents if it is the listing that
+// was merged last. Documents of an inbox are never compacted, because they can be changed and removed.
 func (d *Dir) noteOrigin(docs []archive.Document, packed string) {
 	d.Mu.Lock()
 	defer d.Mu.Unlock()
@@ -408,8 +397,8 @@ func (d *Dir) noteOrigin(docs []archive.Document, packed string) {
 	}
 }
 
-// Compact replaces the expanded documents by their packed listing and their names, if these say
-// all about them.
+// Compact replaces the expanded documents by their packed listing and their names, if nothing would
+// be lost.
 func (d *Dir) Compact() {
 	d.Mu.Lock()
 	defer d.Mu.Unlock()
@@ -429,8 +418,8 @@ func (d *Dir) Compact() {
 	l.docs, l.compacted = nil, true
 }
 
-// compactableLocked reports whether the directory's documents are those of the listing, as that has
-// them, and nobody has looked at one.
+// compactableLocked reports whether the directory's documents are exactly those of the listing, and
+// none of them has a file.
 // +checklocks:d.Mu
 func (d *Dir) compactableLocked(docs []archive.Document) bool {
 	list := d.Shown.Held.Docs.List
@@ -454,38 +443,37 @@ func (d *Dir) listed() bool {
 	return d.IsLocal() || d.Subs.Known && (d.Files.Known || !d.Kind.HoldsDocuments())
 }
 
-// KnowsFolders reports whether the sub-folders are known as fresh as n wants them, without a look into
-// the cache.
+// KnowsFolders reports whether the merged listing of sub-folders is fresh enough for n.
 func (d *Dir) KnowsFolders(n need) bool {
 	d.Mu.Lock()
 	defer d.Mu.Unlock()
 	return d.servesLocked(&d.Subs, n)
 }
 
-// KnowsDocuments is KnowsFolders of the documents.
+// KnowsDocuments is KnowsFolders for the documents.
 func (d *Dir) KnowsDocuments(n need) bool {
 	d.Mu.Lock()
 	defer d.Mu.Unlock()
 	return d.servesLocked(&d.Files, n)
 }
 
-// servesLocked reports whether the listing m of the directory is enough for n. Inboxes share one
-// listing, of which one of them does not know what the others did.
+// servesLocked reports whether the listing m of the directory is fresh enough for n. Inboxes share one
+// listing, and none of them knows of changes in the others.
 // +checklocks:d.Mu
 func (d *Dir) servesLocked(m *Merged, n need) bool {
 	unchanged := d.Kind.Archives() && m.asked.Changes == d.changes.Load()
 	return (n == NeedNames || unchanged) && m.Known && d.Tree.Service.Now().Sub(m.Fetched) < d.Tree.Service.TTL
 }
 
-// asking is taken before a listing is asked for.
+// asking returns the directory's counters, to be noted before a listing is requested.
 func (d *Dir) asking() remote.Distrust {
 	d.Mu.Lock()
 	defer d.Mu.Unlock()
 	return remote.Distrust{Doubts: d.doubts, Changes: d.changes.Load()}
 }
 
-// Outdate makes the next listing of the directory ask the service again. What changed here
-// is in the names already.
+// Outdate makes the next listing of the directory ask the service again. It keeps the names, which
+// already reflect changes made here.
 func (d *Dir) Outdate() {
 	d.changes.Add(1)
 	d.Tree.Service.Outdate(d.ID())
@@ -494,28 +482,28 @@ func (d *Dir) Outdate() {
 	}
 }
 
-// Distrust is outdate for a directory that turned out to differ from the service: names
-// are not answered from memory either, nor from a listing that is under way.
+// Distrust is Outdate for a directory that turned out to differ from the service: lookups do not use
+// its names either, nor a listing in flight.
 func (d *Dir) Distrust() {
 	d.Outdate()
 	d.doubt()
 }
 
-// doubt is distrust for the names alone.
+// doubt is Distrust for the names only.
 func (d *Dir) doubt() {
 	d.Mu.Lock()
 	defer d.Mu.Unlock()
 	d.DoubtLocked()
 }
 
-// DoubtLocked is doubt under Mu.
+// DoubtLocked is doubt with Mu held.
 // +checklocks:d.Mu
 func (d *Dir) DoubtLocked() {
 	d.doubts++
 	d.Subs.Fetched, d.Files.Fetched = time.Time{}, time.Time{}
 }
 
-// IsShown reports whether the directory is still reached from the root.
+// IsShown reports whether the directory can be reached from the root.
 func (d *Dir) IsShown() bool {
 	parent, name := d.Place()
 	if parent == nil {
@@ -525,7 +513,7 @@ func (d *Dir) IsShown() bool {
 	return e != nil && e.Dir == d && parent.IsShown()
 }
 
-// ShownAs is the name that a document is shown under, empty when it is not.
+// ShownAs returns the name of a document in the directory, empty when it is not shown.
 func (d *Dir) ShownAs(id archive.ID) string {
 	d.Mu.Lock()
 	defer d.Mu.Unlock()
@@ -535,8 +523,7 @@ func (d *Dir) ShownAs(id archive.ID) string {
 	return ""
 }
 
-// trustedLocked is m, not to be trusted when the directory was distrusted after it was
-// asked for.
+// trustedLocked returns m, as expired if the directory was doubted after m was requested.
 // +checklocks:d.Mu
 func (d *Dir) trustedLocked(m Merged) Merged {
 	if m.asked.Doubts != d.doubts {
@@ -545,7 +532,7 @@ func (d *Dir) trustedLocked(m Merged) Merged {
 	return m
 }
 
-// Update shows a document as it is after a change made here, until it is listed again.
+// Update applies a change of a document that was made here, until it is listed again.
 func (d *Dir) Update(doc *archive.Document) {
 	d.Outdate()
 	d.Mu.Lock()
@@ -556,7 +543,7 @@ func (d *Dir) Update(doc *archive.Document) {
 	}
 }
 
-// MoveTo gives a local directory another place.
+// MoveTo sets where the directory is shown.
 func (d *Dir) MoveTo(parent *Dir, name string) {
 	d.Mu.Lock()
 	defer d.Mu.Unlock()

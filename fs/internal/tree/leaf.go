@@ -12,18 +12,18 @@ import (
 type Leaf struct {
 	Tree *Tree
 	Ino  uint64
-	// Holder is the file that the layers above make of the leaf. It never changes.
+	// Holder is the file of the layers above that embeds the leaf. It never changes.
 	Holder any
 
 	Mu sync.Mutex
-	// Dir is where it is shown, under Entry; nil when no directory shows it any more.
+	// Dir shows the file as Entry; nil when no directory shows it any more.
 	Dir   *Dir   // +checklocks:Mu
 	Entry *Entry // +checklocks:Mu
-	// Doc is nil until the archive has it.
+	// Doc is nil until the archive has the file.
 	Doc *archive.Document // +checklocks:Mu
-	// Up is its bytes while they are in the spool, else nil.
+	// Up holds the file's bytes while they are in the spool, else nil.
 	Up *spool.Upload // +checklocks:Mu
-	// gen is the generation of the inode, 0 before there is one.
+	// gen is the generation of the inode, 0 before the first call of Generation.
 	gen uint64 // +checklocks:Mu
 }
 
@@ -34,7 +34,7 @@ func (f *Leaf) Pending() *spool.Upload {
 	return f.Up
 }
 
-// Generation is that of the file's inode.
+// Generation returns the generation of the file's inode.
 func (f *Leaf) Generation() uint64 {
 	f.Mu.Lock()
 	defer f.Mu.Unlock()
@@ -74,7 +74,7 @@ func (f *Leaf) Place() (d *Dir, name string) {
 	return f.Dir, f.Entry.Name
 }
 
-// Path is where the file is shown, for people.
+// Path returns where the file is or was shown, for messages.
 func (f *Leaf) Path() string {
 	if d, name := f.Place(); d != nil {
 		return d.PathOf(name)
@@ -86,13 +86,13 @@ func (f *Leaf) Path() string {
 	return "(removed)"
 }
 
-// NumberedByIDLocked reports whether the next file of the document has the same inode number. What was
-// put in here has another one, which programs compare before and after they open it.
+// NumberedByIDLocked reports whether the inode number follows from the document's id. That of a file
+// created here does not, and must stay: programs compare it before and after they open a file.
 // +checklocks:f.Mu
 func (f *Leaf) NumberedByIDLocked() bool {
 	ino, ok := inode.OfDocument(f.Doc.ID)
 	return ok && ino == f.Ino
 }
 
-// Number is the inode number.
+// Number returns the inode number.
 func (f *Leaf) Number() uint64 { return f.Ino }

@@ -5,13 +5,13 @@ import (
 	"time"
 )
 
-// lease is until when the kernel may use names of a directory without asking.
+// lease records until when the kernel may use cached names of a directory.
 type lease struct{ until atomic.Int64 } // nanoseconds since clock
 
-// clock is the kernel's, which goes on whatever Options.Now says.
+// clock is the origin of leases. They follow the kernel's clock, not Options.Now.
 var clock = time.Now()
 
-// Extend notes that the kernel may keep a name for so long.
+// Extend notes that the kernel may cache a name for validity.
 func (l *lease) Extend(validity time.Duration) {
 	until := int64(time.Since(clock) + validity)
 	for {
@@ -22,10 +22,10 @@ func (l *lease) Extend(validity time.Duration) {
 	}
 }
 
-// Runs reports whether the kernel may have names of the directory that it does not ask for.
+// Runs reports whether the kernel may hold unexpired names of the directory.
 func (l *lease) Runs() bool { return l.until.Load() > int64(time.Since(clock)) }
 
-// ExtendTo notes that names of one directory, with their time-outs, become such of another.
+// ExtendTo notes that names, with their timeouts, move to another directory.
 func (l *lease) ExtendTo(to *lease) {
 	if l.Runs() {
 		to.Extend(time.Duration(l.until.Load()) - time.Since(clock))

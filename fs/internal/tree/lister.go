@@ -16,44 +16,43 @@ import (
 	"github.com/archivefs/archivefs/internal/spool"
 )
 
-// Merged says which listing a directory has taken in.
+// Merged identifies the listing that was merged into a directory.
 type Merged struct {
 	Serial  uint64
-	Fetched time.Time // zero: none that may be trusted
+	Fetched time.Time // zero: it is not trusted
 	Known   bool
-	// asked is what the directory was when the listing was asked for.
+	// asked has the directory's counters from when the listing was requested.
 	asked remote.Distrust
 }
 
-// Config configures a Tree. The functions return at once, and may be called with any lock
-// held.
+// Config configures a Tree. The functions do not block and may be called with any lock held.
 type Config struct {
 	Service *remote.Service
 	// Reps says in which representation documents are read.
 	Reps *view.Representations
-	// Lengths asks for those that no listing tells.
+	// Lengths finds out lengths that listings lack.
 	Lengths *view.Lengths
 	// Started is when the mount began.
 	Started time.Time
-	// Staged is what waits on this machine to be shown.
+	// Staged is what waits on this machine to be archived.
 	Staged Staged
-	// Changed tells the kernel that names of a directory changed.
+	// Changed makes the kernel look up names of a directory again.
 	Changed func(d *Dir, names []string)
-	// Expanded counts documents that are expanded from the compacted form of a directory.
+	// Expanded counts documents that are expanded from a compacted directory.
 	Expanded func(documents int)
 	// NewLeaf makes the file of a document's entry.
 	NewLeaf func(ino uint64, d *Dir, e *Entry, doc *archive.Document) *Leaf
 }
 
-// Tree is the tree of mandators, folders, inboxes and documents: it fills directories with what
-// the service lists, and finds names in them. It is safe for concurrent use.
+// Tree is the tree of mandators, folders, inboxes and documents. It fills directories from the
+// service's listings and looks up names in them. It is safe for concurrent use.
 type Tree struct {
 	Config
 	Inodes inode.Numbers
 	Root   *Dir
 }
 
-// New makes a tree of which nothing is listed yet.
+// New makes a tree without listings.
 func New(c Config) *Tree {
 	t := &Tree{Config: c}
 	t.Root = NewDir(t, RootDir, 0, inode.Root, nil, "")
@@ -64,32 +63,31 @@ func New(c Config) *Tree {
 	return t
 }
 
-// Staged is what waits on this machine, as the tree sees it. All but Identify are called with Mu of
-// the directory held.
+// Staged is what waits on this machine, as the tree sees it. All methods but Identify are called with
+// Mu of the directory held.
 type Staged interface {
-	// Identify finds out which of the listed documents are files that stayed unlisted.
+	// Identify finds out which of the listed documents are archived files of unknown id (Dir.Late).
 	Identify(ctx context.Context, d *Dir, list []archive.Document)
-	// PlaceWaitingLocked shows what waits for a folder that is listed for the first time.
+	// PlaceWaitingLocked shows uploads that wait for a folder when it is listed for the first time.
 	PlaceWaitingLocked(d *Dir)
 	// RefillLocked makes the entry of a document that was emptied long ago what the service has.
 	RefillLocked(d *Dir, e *Entry)
-	// ShowListedLocked makes room for listed documents that may be files which stayed unlisted, and
-	// returns the names of those.
+	// ShowListedLocked makes room for listed documents that may be archived files of unknown id, and
+	// returns the names of those files.
 	ShowListedLocked(d *Dir, list []*archive.Document) (stale []string)
 }
 
-// need says how fresh a directory has to be for what is asked.
+// need says how fresh a directory has to be.
 type need uint8
 
 const (
-	// NeedNames says that what was listed within the ttl and changed here since then is enough.
+	// NeedNames accepts names that were listed within the TTL, with the changes made here since.
 	NeedNames need = iota
-	// NeedListing says that a listing is asked for again after changes made here.
+	// NeedListing requires a listing that is newer than the changes made here.
 	NeedListing
 )
 
-// Lookup finds a name; one that is missing is tried in the system's other form, if it has
-// one.
+// Lookup returns the entry of a name, or of its other Unicode form if that is missing, else ENOENT.
 func (t *Tree) Lookup(ctx context.Context, d *Dir, name string) (*Entry, error) {
 	e, err := t.find(ctx, d, name)
 	if other := names.OtherForm(name); other != name && errors.Is(err, syscall.ENOENT) {
@@ -98,11 +96,11 @@ func (t *Tree) Lookup(ctx context.Context, d *Dir, name string) (*Entry, error) 
 	return e, err
 }
 
-// find finds a name, shown or plain. Folders are named before documents, so documents are
-// asked for only when no folder has the name; both at once where that is to be expected.
+// find finds a name, shown or plain. Folders take names before documents do, so documents are listed
+// only when no folder has the name, or together with folders if the name looks like a document's.
 func (t *Tree) find(ctx context.Context, d *Dir, name string) (*Entry, error) {
 	if names.IsJunk(name) && d.listed() {
-		// Desktops ask for such names all the time; what was listed last is good enough.
+		// Desktops look up such names all the time; the last listing is good enough.
 		if e := d.Get(name); e != nil {
 			return e, nil
 		}
@@ -130,8 +128,8 @@ func (t *Tree) find(ctx context.Context, d *Dir, name string) (*Entry, error) {
 	return nil, syscall.ENOENT
 }
 
-// Load makes the whole directory known. Folders and documents are asked for at the same
-// time, each at most once, and folders are named first.
+// Load lists the whole directory. It requests folders and documents at the same time, each at most
+// once, and merges folders first.
 func (t *Tree) Load(ctx context.Context, d *Dir, n need) error {
 	if !t.WantsDocuments(d, n) {
 		return t.LoadFolders(ctx, d, n)
@@ -152,7 +150,7 @@ func (t *Tree) Load(ctx context.Context, d *Dir, n need) error {
 	return t.showDocuments(ctx, d, docs, docsErr, asked)
 }
 
-// LoadFolders makes the sub-folders of a directory known, as fresh as n wants them.
+// LoadFolders lists the sub-folders of a directory unless they are fresh enough for n.
 func (t *Tree) LoadFolders(ctx context.Context, d *Dir, n need) error {
 	if d.IsLocal() || d.KnowsFolders(n) {
 		return nil
@@ -169,8 +167,8 @@ func (t *Tree) LoadFolders(ctx context.Context, d *Dir, n need) error {
 	return nil
 }
 
-// mergedOf is the listing e, which is not trusted when it only stands in for a service
-// that is away.
+// mergedOf returns the Merged of the listing e. A stale one, which stands in while the service is
+// away, is not trusted.
 func mergedOf[V any](e cache.Entry[V], when remote.Distrust) Merged {
 	m := Merged{Serial: e.Serial, Fetched: e.Fetched, Known: true, asked: when}
 	if e.Stale {
@@ -179,7 +177,7 @@ func mergedOf[V any](e cache.Entry[V], when remote.Distrust) Merged {
 	return m
 }
 
-// LoadDocuments does so for its documents.
+// LoadDocuments is LoadFolders for the documents.
 func (t *Tree) LoadDocuments(ctx context.Context, d *Dir, n need) error {
 	if !t.WantsDocuments(d, n) {
 		return nil
@@ -189,12 +187,12 @@ func (t *Tree) LoadDocuments(ctx context.Context, d *Dir, n need) error {
 	return t.showDocuments(ctx, d, got, err, asked)
 }
 
-// WantsDocuments reports whether n takes a look at the documents.
+// WantsDocuments reports whether documents must be listed to be fresh enough for n.
 func (t *Tree) WantsDocuments(d *Dir, n need) bool {
 	return d.Kind.HoldsDocuments() && !d.IsLocal() && !d.KnowsDocuments(n)
 }
 
-// showDocuments shows what asking for the documents answered.
+// showDocuments merges a listing of documents, or handles the error of one.
 func (t *Tree) showDocuments(ctx context.Context, d *Dir, got cache.Entry[[]archive.Document], err error, when remote.Distrust) error {
 	if err != nil {
 		return t.gone(d, err)
@@ -210,13 +208,13 @@ func (t *Tree) showDocuments(ctx context.Context, d *Dir, got cache.Entry[[]arch
 	return nil
 }
 
-// ListAfresh asks the service for the directory's documents, whatever is known.
+// ListAfresh requests the directory's documents from the service, whatever is known.
 func (t *Tree) ListAfresh(ctx context.Context, d *Dir) ([]archive.Document, error) {
 	d.Distrust()
 	return t.Service.ListAfresh(ctx, d.ID())
 }
 
-// folderOf is a directory whose documents are listed.
+// folderOf is a directory as remote.Service.ListDocuments sees it.
 type folderOf struct{ d *Dir }
 
 func (f folderOf) ID() archive.ID { return f.d.ID() }
@@ -226,7 +224,7 @@ func (f folderOf) Archives() bool { return f.d.Kind.Archives() }
 func (f folderOf) Distrust() remote.Distrust { return f.d.asking() }
 
 func (f folderOf) Relisted(ctx context.Context, got cache.Entry[[]archive.Document], when remote.Distrust) {
-	_ = f.d.Tree.showDocuments(ctx, f.d, got, nil, when) // it has no error to tell
+	_ = f.d.Tree.showDocuments(ctx, f.d, got, nil, when) // fails only with the error passed to it
 }
 
 // FindDocument returns the document of that id in a listing, nil when there is none.
@@ -239,8 +237,8 @@ func FindDocument(docs []archive.Document, id archive.ID) *archive.Document {
 	return nil
 }
 
-// gone handles an error of a listing: a folder that the service does not have any more is
-// asked for again in its parent.
+// gone handles an error of a listing. If the service does not have the folder any more, its parent is
+// distrusted.
 func (t *Tree) gone(d *Dir, err error) error {
 	if archive.KindOf(err) == archive.KindNotFound {
 		if parent, name := d.Place(); parent != nil {
@@ -251,8 +249,7 @@ func (t *Tree) gone(d *Dir, err error) error {
 	return err
 }
 
-// loadInboxes fills the directory from the one listing that tells all inboxes with all
-// their folders.
+// loadInboxes fills the directory from the single listing that has all inboxes with all their folders.
 func (t *Tree) loadInboxes(ctx context.Context, d *Dir) error {
 	asked := d.asking()
 	got, err := t.Service.ListInboxes(ctx)
@@ -275,7 +272,7 @@ func (t *Tree) loadInboxes(ctx context.Context, d *Dir) error {
 	return nil
 }
 
-// FindInbox returns the folder of that id, which is an inbox or lies in one.
+// FindInbox returns the folder of that id: an inbox or a folder in one.
 func FindInbox(boxes []archive.Inbox, id archive.ID) (archive.Folder, bool) {
 	for _, box := range boxes {
 		if f, ok := findFolder(box.Folder, id); ok {
@@ -297,7 +294,7 @@ func findFolder(f archive.Folder, id archive.ID) (archive.Folder, bool) {
 	return archive.Folder{}, false
 }
 
-// Collect adds the wanted folders that are d or known below it to found.
+// Collect adds wanted folders to found: d and those known below it.
 func (t *Tree) Collect(d *Dir, wanted map[archive.ID]string, found map[archive.ID]*Dir) {
 	if _, ok := wanted[d.ID()]; ok && d.Kind.HoldsDocuments() {
 		found[d.ID()] = d
@@ -307,7 +304,7 @@ func (t *Tree) Collect(d *Dir, wanted map[archive.ID]string, found map[archive.I
 	}
 }
 
-// Follow goes down from d, which the folders lie in, to the wanted ones.
+// Follow descends from d, the parent of folders, to the wanted ones, and adds them to found.
 func (t *Tree) Follow(ctx context.Context, d *Dir, folders []archive.Folder, wanted map[archive.ID]string, found map[archive.ID]*Dir) error {
 	for i := range folders {
 		below := &folders[i]
@@ -333,9 +330,9 @@ func (t *Tree) Follow(ctx context.Context, d *Dir, folders []archive.Folder, wan
 	return nil
 }
 
-// mergeFolders takes in a listing of the sub-folders: what is new gets a name, by
-// ascending id; what is known keeps its name; what is gone is taken out. It returns the
-// names that a kernel may remember wrongly.
+// mergeFolders merges a listing of the sub-folders: new ones get names, by ascending id; known ones keep
+// theirs unless renamed at the service; missing ones are removed. It returns the names that the kernel
+// may have cached wrongly.
 func (t *Tree) mergeFolders(d *Dir, list []archive.Folder, m Merged, free bool) (stale []string) {
 	list = append([]archive.Folder(nil), list...)
 	sort.Slice(list, func(i, j int) bool { return list[i].ID < list[j].ID })
@@ -347,7 +344,7 @@ func (t *Tree) mergeFolders(d *Dir, list []archive.Folder, m Merged, free bool) 
 		return nil
 	}
 	d.Free = free
-	changed := d.Shown.Changed // to list for the first time is no change
+	changed := d.Shown.Changed // the first listing is no change
 	there := make(map[archive.ID]bool, len(list))
 	for i := range list {
 		there[list[i].ID] = true
@@ -385,8 +382,8 @@ func (t *Tree) mergeFolders(d *Dir, list []archive.Folder, m Merged, free bool) 
 	return stale
 }
 
-// dropGoneLocked takes out what a listing does not have there any more, before what is
-// new looks for a name, and returns its names.
+// dropGoneLocked removes entries that a listing lacks, before new ones get names, and returns their
+// names.
 // +checklocks:d.Mu
 func (t *Tree) dropGoneLocked(d *Dir, known *idIndex, there map[archive.ID]bool) (stale []string) {
 	now := InstantOf(t.Service.Now())
@@ -400,15 +397,14 @@ func (t *Tree) dropGoneLocked(d *Dir, known *idIndex, there map[archive.ID]bool)
 	return stale
 }
 
-// reserveLocked makes room for what is listed for the first time.
+// reserveLocked makes room for the first listing.
 // +checklocks:d.Mu
 func (t *Tree) reserveLocked(d *Dir, ids *idIndex, n int) {
 	ids.reserve(n)
 	d.Shown.Here().Names.reserve(n)
 }
 
-// mergeDocuments does for documents what mergeFolders does for folders. ext says which
-// extension a document without one gets.
+// mergeDocuments is mergeFolders for documents. ext returns the extension for a document without one.
 func (t *Tree) mergeDocuments(d *Dir, list []archive.Document, m Merged, ext func(*archive.Document) string) (stale []string) {
 	order := make([]*archive.Document, len(list))
 	for i := range list {
@@ -422,7 +418,7 @@ func (t *Tree) mergeDocuments(d *Dir, list []archive.Document, m Merged, ext fun
 		d.Files.Fetched, d.Files.asked = m.Fetched, m.asked
 		return nil
 	}
-	changed := d.Shown.Changed // to list for the first time is no change
+	changed := d.Shown.Changed // the first listing is no change
 	there := make(map[archive.ID]bool, len(list))
 	for i := range list {
 		there[list[i].ID] = true
@@ -451,12 +447,12 @@ func (t *Tree) mergeDocuments(d *Dir, list []archive.Document, m Merged, ext fun
 	return stale
 }
 
-// mergeDocumentLocked takes in one document and returns the names that changed.
+// mergeDocumentLocked merges one document and returns the names that changed.
 // +checklocks:d.Mu
 func (t *Tree) mergeDocumentLocked(d *Dir, doc *archive.Document, ext func(*archive.Document) string) (stale []string) {
 	e := d.Shown.Document(doc.ID)
 	if e == nil && t.arrivingLocked(d, doc.Name) {
-		return nil // it may be the one; the end of the upload tells, and asks for a listing
+		return nil // it may be the same document: when the upload ends, it is listed again
 	}
 	if e == nil {
 		e = NewEntry(names.OfDocument(doc, ext(doc), d.Shown.Taken), doc, nil)
@@ -483,7 +479,7 @@ func (t *Tree) mergeDocumentLocked(d *Dir, doc *archive.Document, ext func(*arch
 	return append(e.namesLocked(), old)
 }
 
-// arrivingLocked reports whether a file is being archived under the name at this moment.
+// arrivingLocked reports whether a file of that name is being archived at this moment.
 // +checklocks:d.Mu
 func (t *Tree) arrivingLocked(d *Dir, name string) bool {
 	e := d.Shown.Get(name)
@@ -494,13 +490,13 @@ func (t *Tree) arrivingLocked(d *Dir, name string) bool {
 	return s == spool.Sending || s == spool.Confirmed
 }
 
-// Grace is how long what was changed here counts more than what a listing says.
+// Grace returns how long changes made here outweigh listings.
 func (t *Tree) Grace() time.Duration { return max(t.Service.TTL, time.Minute) }
 
-// KeepFor is until when what was just made here stays listed although a listing lacks it.
+// KeepFor returns the Entry.Keep of what was just made here.
 func (t *Tree) KeepFor() instant { return InstantOf(t.Service.Now().Add(t.Grace())) }
 
-// DoubtAll doubts the directory and all that is known below it.
+// DoubtAll doubts the directory and all known ones below it.
 func (t *Tree) DoubtAll(d *Dir) {
 	d.doubt()
 	for _, below := range d.Subfolders() {
@@ -508,9 +504,9 @@ func (t *Tree) DoubtAll(d *Dir) {
 	}
 }
 
-// Baseline lists what the directory holds before something is sent there. What is known
-// within the ttl will do, with what was put in here since. A mount that shows only a part of
-// the directory does not know.
+// Baseline returns a function that lists the directory's documents before something is sent there.
+// Names listed within the TTL, with the changes made here since, will do. It returns nil documents when
+// the mount shows only part of the directory.
 func (t *Tree) Baseline(d *Dir) spool.Baseline {
 	return func(ctx context.Context) ([]*archive.Document, error) {
 		if !t.Service.List.CreatedAfter.IsZero() {
@@ -529,7 +525,7 @@ func (t *Tree) Baseline(d *Dir) spool.Baseline {
 	}
 }
 
-// Known returns the directory of a folder that is d or lies below it.
+// Known returns the directory of a folder if it is d or known below it, else nil.
 func (t *Tree) Known(d *Dir, id archive.ID) *Dir {
 	if d.Kind.HoldsDocuments() && d.ID() == id {
 		return d
@@ -542,7 +538,7 @@ func (t *Tree) Known(d *Dir, id archive.ID) *Dir {
 	return nil
 }
 
-// leadsTo reports whether a folder, or one below it, is wanted.
+// leadsTo reports whether the folder, or one below it, is wanted.
 func leadsTo(f *archive.Folder, wanted map[archive.ID]string) bool {
 	if _, ok := wanted[f.ID]; ok {
 		return true
@@ -555,5 +551,5 @@ func leadsTo(f *archive.Folder, wanted map[archive.ID]string) bool {
 	return false
 }
 
-// LooksLikeDocument reports whether a name is rather one of a document than of a folder.
+// LooksLikeDocument reports whether a name is more likely a document's than a folder's.
 func LooksLikeDocument(name string) bool { return names.Ext(name) != "" }

@@ -14,40 +14,40 @@ import (
 
 // A listed document takes several times the memory of its packed listing: its fields, an entry, a
 // place in each index. A walk that only reads names would leave most of a large archive in memory
-// in this expanded form. So a directory is compacted when a walk leaves it: for documents that
-// nobody has looked at it keeps their names and the packed listing, which it shares with the cache
-// of listings. It is expanded when somebody looks into it, with the very same names.
+// in this expanded form. So a directory is compacted when a walk leaves it, unless somebody looked at
+// one of its documents: it keeps only the shown names and the packed listing, which it shares with the
+// cache of listings. The next access expands it, with the very same names.
 
 // origin is the listing that the documents of a directory come from.
 type origin struct {
 	packed string
-	// docs are what packed unpacks to, which the entries point at. Nil while compacted.
+	// docs is the unpacked listing, which the entries point into; nil while compacted.
 	docs      []archive.Document
 	compacted bool
-	names     string // the shown ones while compacted (appendShown); empty: all are the documents' own
+	names     string // the shown names while compacted (appendShown); empty: all are the documents' own
 }
 
-// nameSet is which names a directory shows, and for what: folders and documents under their own names,
-// names that tell two of them apart, plain names beside those with an extension, and the names of hidden
-// documents. It is Dir.Shown, so everything in it is guarded by Mu of the directory.
+// nameSet holds the names that a directory shows, and their entries: folders and documents under their
+// own names or under distinguished ones, plain names beside those with an extension, and the names of
+// hidden documents. It is Dir.Shown, so everything in it is guarded by Mu of the directory.
 type nameSet struct {
 	dir     *Dir
 	Held    contents          // without documents while compacted: use Here
 	origin  *origin           // where the documents come from, if they can be compacted
-	Folders idIndex           // by the ids of folders
-	hidden  map[string]*Entry // documents of docs that are not shown, by name
+	Folders idIndex           // by folder id
+	hidden  map[string]*Entry // documents that are not shown, by name
 	Changed time.Time         // when the names changed last
 	Version uint64            // how often they changed
 }
 
-// contents are the entries of a directory. They are reached by nameSet.Here.
+// contents are the entries of a directory. nameSet.Here returns them.
 type contents struct {
 	Names nameIndex
 	Docs  idIndex
-	plain map[string][]*Entry // documents of docs by plain name where that is not shown, by ascending id
+	plain map[string][]*Entry // documents by plain name where it differs from the shown one, by ascending id
 }
 
-// Here returns the entries, expanded.
+// Here returns the entries and expands them if necessary.
 func (s *nameSet) Here() *contents {
 	if s.IsCompacted() {
 		s.expand(s.origin)
@@ -78,8 +78,7 @@ func (s *nameSet) expand(l *origin) {
 	s.dir.Tree.Expanded(len(l.docs))
 }
 
-// shownNames is what the documents of entries are called, for nextShown; empty when all are
-// called as the service calls them.
+// shownNames encodes the shown names of documents for nextShown; empty when all are the service's.
 func shownNames(list []idEntry) string {
 	var b []byte
 	same := true
@@ -94,8 +93,8 @@ func shownNames(list []idEntry) string {
 	return string(b)
 }
 
-// appendShown writes a name as the number of bytes that it begins with like the document's own
-// one, and the number of those that follow, and these.
+// appendShown appends a name as the length of the prefix that it shares with the document's own name,
+// the length of the rest, and the rest.
 func appendShown(b []byte, shown, own string) []byte {
 	n := 0
 	for n < len(shown) && n < len(own) && shown[n] == own[n] {
@@ -106,7 +105,7 @@ func appendShown(b []byte, shown, own string) []byte {
 	return append(b, shown[n:]...)
 }
 
-// nextShown reads the name of a document called own, and returns what follows.
+// nextShown decodes the shown name of a document called own, and returns the remaining names.
 func nextShown(names, own string) (shown, rest string) {
 	if names == "" {
 		return own, ""
@@ -119,15 +118,14 @@ func nextShown(names, own string) (shown, rest string) {
 	return own[:same] + names[:more], names[more:]
 }
 
-// nextCount reads a number of bytes, at most that of a name, which may be longer than the bytes
-// that a name is shown with.
+// nextCount decodes a length. It is at most that of a service's name, which may exceed names.Max.
 func nextCount(names string) (n int, rest string) {
 	count, size := binary.Uvarint([]byte(names[:min(len(names), binary.MaxVarintLen64)]))
 	return int(count), names[size:] //nolint:gosec // a length
 }
 
-// Most folders have few entries, for which a map costs several times what they need: so ids
-// are found in a sorted slice, and names as well up to smallIndex of them.
+// Most folders have few entries, for which a map takes several times the memory of a slice. So ids, and
+// up to smallIndex names, are kept in sorted slices.
 
 // idIndex finds entries by the id of their folder or document. The zero value is empty.
 type idIndex struct{ List []idEntry } // by ascending id
@@ -139,7 +137,7 @@ type idEntry struct {
 
 func (x *idIndex) find(id archive.ID) (int, bool) {
 	if n := len(x.List); n > 0 && x.List[n-1].ID < id {
-		return n, false // what is new has the highest id
+		return n, false // fast path: new ids are the highest
 	}
 	return slices.BinarySearchFunc(x.List, id, func(e idEntry, id archive.ID) int { return cmp.Compare(e.ID, id) })
 }
@@ -162,21 +160,21 @@ func (x *idIndex) Put(id archive.ID, e *Entry) {
 	x.List = slices.Insert(x.List, at, idEntry{id, e})
 }
 
-// Remove takes out an id.
+// Remove removes an id.
 func (x *idIndex) Remove(id archive.ID) {
 	if at, ok := x.find(id); ok {
 		x.List = slices.Delete(x.List, at, at+1)
 	}
 }
 
-// reserve makes room for so many entries more, at once and no more than that.
+// reserve makes room for exactly n more entries.
 func (x *idIndex) reserve(n int) {
 	if cap(x.List)-len(x.List) < n {
 		x.List = append(make([]idEntry, 0, len(x.List)+n), x.List...)
 	}
 }
 
-// IDs is the set of them.
+// IDs returns the set of ids.
 func (x *idIndex) IDs() map[archive.ID]bool {
 	ids := make(map[archive.ID]bool, len(x.List))
 	for _, e := range x.List {
@@ -185,15 +183,14 @@ func (x *idIndex) IDs() map[archive.ID]bool {
 	return ids
 }
 
-// smallIndex is how many names are found without a map.
+// smallIndex is the largest number of names that are kept without a map.
 const smallIndex = 64
 
 // nameIndex finds entries by their name. The zero value is empty.
 type nameIndex struct {
-	// sorted are the entries in the order of their names: all of them without a map, else
-	// nil when it must be made anew.
+	// sorted has all entries ordered by name. With a map it is nil until All makes it.
 	sorted []*Entry
-	// lent says that sorted was handed out, so that it is not written to any more.
+	// lent says that sorted was handed out and must not be written to.
 	lent  bool
 	names map[string]*Entry
 }
@@ -202,7 +199,7 @@ func (x *nameIndex) find(name string) (int, bool) {
 	return FindName(x.sorted, name)
 }
 
-// FindName finds a name in entries in the order of their names.
+// FindName finds a name in entries that are ordered by name.
 func FindName(sorted []*Entry, name string) (int, bool) {
 	return slices.BinarySearchFunc(sorted, name, func(e *Entry, name string) int { return strings.Compare(e.Name, name) })
 }
@@ -238,7 +235,7 @@ func (x *nameIndex) put(e *Entry) {
 	}
 }
 
-// grow goes over to a map that has room for n names.
+// grow switches to a map with room for n names.
 func (x *nameIndex) grow(n int) {
 	x.names = make(map[string]*Entry, n)
 	for _, e := range x.sorted {
@@ -247,7 +244,7 @@ func (x *nameIndex) grow(n int) {
 	x.sorted, x.lent = nil, false
 }
 
-// remove takes out a name.
+// remove removes a name.
 func (x *nameIndex) remove(name string) {
 	if x.names != nil {
 		delete(x.names, name)
@@ -260,14 +257,14 @@ func (x *nameIndex) remove(name string) {
 	}
 }
 
-// own makes sorted a slice that may be written to, with room for n entries more.
+// own makes sorted writable: a slice that was lent is copied, with room for n more entries.
 func (x *nameIndex) own(n int) {
 	if x.lent {
 		x.sorted, x.lent = append(make([]*Entry, 0, len(x.sorted)+n), x.sorted...), false
 	}
 }
 
-// fill makes these the entries, which no others were before. It keeps the slice.
+// fill replaces the index by these entries. It keeps the slice.
 func (x *nameIndex) fill(entries []*Entry) {
 	*x = nameIndex{sorted: entries}
 	if len(entries) > smallIndex {
@@ -277,7 +274,7 @@ func (x *nameIndex) fill(entries []*Entry) {
 	slices.SortFunc(x.sorted, func(a, b *Entry) int { return strings.Compare(a.Name, b.Name) })
 }
 
-// reserve makes room for so many names more, at once and no more than that.
+// reserve makes room for exactly n more names.
 func (x *nameIndex) reserve(n int) {
 	switch {
 	case x.names != nil:
@@ -288,7 +285,7 @@ func (x *nameIndex) reserve(n int) {
 	}
 }
 
-// All returns the entries in the order of their names. The slice is never written to.
+// All returns the entries ordered by name. The slice must not be written to.
 func (x *nameIndex) All() []*Entry {
 	if x.names == nil {
 		x.lent = true
@@ -304,15 +301,15 @@ func (x *nameIndex) All() []*Entry {
 	return x.sorted
 }
 
-// Get returns what a name is shown for, nil when the directory does not have it as far as is known.
+// Get returns the entry shown under a name, nil when none is known.
 func (s *nameSet) Get(name string) *Entry {
 	if e := s.Held.Names.Get(name); e != nil {
-		return e // a directory, for which nothing is expanded
+		return e // without expanding
 	}
 	return s.Here().Names.Get(name)
 }
 
-// All returns the entries in the order of their names. The slice is shared: it is never written to.
+// All returns the entries ordered by name. The slice is shared and must not be written to.
 func (s *nameSet) All() []*Entry { return s.Here().Names.All() }
 
 // Document returns the entry of a document, shown or hidden, nil without one.
@@ -321,12 +318,12 @@ func (s *nameSet) Document(id archive.ID) *Entry { return s.Here().Docs.Get(id) 
 // Documents returns the entries of all documents by ascending id.
 func (s *nameSet) Documents() []idEntry { return s.Here().Docs.List }
 
-// Taken reports whether a name is used.
+// Taken reports whether a name is in use.
 func (s *nameSet) Taken(name string) bool {
 	return s.Here().Names.Get(name) != nil || s.dir.Kind == RootDir && (name == InboxesName || name == ControlName)
 }
 
-// Add puts an entry under its name.
+// Add shows an entry under its name.
 func (s *nameSet) Add(e *Entry) {
 	s.Here().Names.put(e)
 	if e.Dir != nil && e.Dir.Kind != LocalDir {
@@ -339,7 +336,7 @@ func (s *nameSet) Add(e *Entry) {
 	s.touch()
 }
 
-// Drop takes an entry out.
+// Drop removes an entry, shown or hidden.
 func (s *nameSet) Drop(e *Entry) {
 	if s.Here().Names.Get(e.Name) == e {
 		s.Here().Names.remove(e.Name)
@@ -362,13 +359,13 @@ func (s *nameSet) touch() {
 	s.Version++
 }
 
-// A document that is shown with an extension which it does not have is reached under its
-// plain name as well, unless something is shown under that: who puts the same files in
-// again (rsync -a) after a fresh mount finds what is archived. It is listed once. In an
-// index, because programs ask for many names that are not there.
+// A document whose shown name has an added extension can also be looked up by its plain name, unless
+// something is shown under that: a program that copies the same files again after a fresh mount
+// (rsync -a) finds what is archived. Listings contain it once. The plain names are indexed, because
+// programs look up many names that do not exist.
 
 // Reach returns the entry of a name or plain name, nil without one. Of several documents with one
-// plain name it is the first; while that is hidden no other gets its name.
+// plain name it is the first; while that one is hidden, no other takes its place.
 func (s *nameSet) Reach(name string) *Entry {
 	if e := s.Here().Names.Get(name); e != nil {
 		return e
@@ -379,8 +376,7 @@ func (s *nameSet) Reach(name string) *Entry {
 	return nil
 }
 
-// plain returns the first document that has the plain name and is shown under another
-// one, hidden or not.
+// plain returns the first document with that plain name and another shown one. It may be hidden.
 func (s *nameSet) plain(name string) *Entry {
 	if list := s.Here().plain[name]; len(list) > 0 {
 		return list[0]
@@ -388,7 +384,7 @@ func (s *nameSet) plain(name string) *Entry {
 	return nil
 }
 
-// index makes a document's entry found by its plain name as it is now.
+// index indexes a document's entry by its current plain name.
 func (s *nameSet) index(e *Entry) {
 	plain := s.plainOf(e)
 	if plain == e.plain {
@@ -407,14 +403,13 @@ func (s *nameSet) index(e *Entry) {
 	s.Here().plain[plain] = slices.Insert(list, at, e)
 }
 
-// plainOf is the name under which an entry is found beside its own, empty for none. In an
-// inbox, where documents can be overwritten and removed, a name never falls to a document
-// that was told apart from the one which had it.
+// plainOf returns the second name that finds an entry, empty for none. In an inbox, where documents can
+// be overwritten and removed, a document has one only if its shown name just adds an extension to it.
 func (s *nameSet) plainOf(e *Entry) string {
 	plain := names.Plain(e.Doc.Load())
 	switch {
 	case names.Ext(plain) != "", plain == e.Name:
-	case names.IsJunk(plain): // programs make and remove such names as they like
+	case names.IsJunk(plain): // programs create and remove such names freely
 	case s.dir.Kind.Archives(), names.IsExtended(plain, e.Name):
 		return plain
 	}
@@ -437,7 +432,7 @@ func (s *nameSet) unindex(e *Entry) {
 
 func byID(e *Entry, id archive.ID) int { return cmp.Compare(e.Doc.Load().ID, id) }
 
-// Hide stops showing a document, and remembers it under its name.
+// Hide registers a document by its name without showing it.
 func (s *nameSet) Hide(hidden *Entry) {
 	if s.hidden == nil {
 		s.hidden = map[string]*Entry{}
@@ -450,8 +445,8 @@ func (s *nameSet) Hide(hidden *Entry) {
 // hides reports whether an entry is hidden.
 func (s *nameSet) hides(e *Entry) bool { return s.hidden[e.Name] == e }
 
-// Unhide shows a hidden document again, under its name or, where that is taken, under one told
-// apart by its id.
+// Unhide shows a hidden document again, under its name or, if that is taken, under one with its id. It
+// returns the entry.
 func (s *nameSet) Unhide(hidden *Entry) *Entry {
 	s.Drop(hidden)
 	if s.Taken(hidden.Name) {
