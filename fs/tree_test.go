@@ -1,6 +1,7 @@
 package fs_test
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -195,6 +196,53 @@ func TestUnknownSizes(t *testing.T) {
 	wantContent(t, filepath.Join(out, "rsync.txt"), content)
 	if info := get(os.Stat(filepath.Join(dir, "a.txt")))(t); info.Size() != int64(len(content)) {
 		t.Errorf("after reading the size is %d, want %d", info.Size(), len(content))
+	}
+}
+
+// However long the kernel trusts an estimate, nobody reads too little or too much: the length is exact once a
+// document is open, whether the estimate was too large or too small, and for whoever looked at it before.
+func TestEstimatesCutNoContent(t *testing.T) {
+	t.Parallel()
+	f := newForeign(t, hostile.Config{Content: hostile.ContentShape{HeadStatus: 405, Chunked: true}})
+	lengths := []int{1, 4095, 4096, 100_001, 2 << 20, 5<<20 + 1}
+	names := make([]string, len(lengths))
+	contents := make([]string, len(lengths))
+	for i, n := range lengths {
+		names[i] = fmt.Sprintf("%d.txt", n)
+		contents[i] = strings.Repeat("0123456789abcdef", n/16+1)[:n]
+		f.AddDocument(f.bills, hostile.Document{Name: names[i], Content: []byte(contents[i])})
+	}
+	for tool, script := range map[string]string{
+		"cat":    `cat "$1" > "$2"`,
+		"cp":     `cp "$1" "$2"`,
+		"dd":     `dd if="$1" of="$2" bs=1M status=none`,
+		"rsync":  `rsync -a "$1" "$2"`,
+		"tar":    `tar -C "${1%/*}" -cf - "${1##*/}" | tar -xOf - > "$2"`,
+		"mmap":   `python3 -c 'import mmap, sys; f = open(sys.argv[1], "rb"); open(sys.argv[2], "wb").write(mmap.mmap(f.fileno(), 0, prot=mmap.PROT_READ)[:])' "$1" "$2"`,
+		"end":    `tail -c 1048576 "$1" > "$2.end"; head -c -1048576 "$1" > "$2"; cat "$2.end" >> "$2"`,
+		"at end": `python3 -c 'import os, sys; f = open(sys.argv[1], "rb"); n = f.seek(0, os.SEEK_END); f.seek(0); open(sys.argv[2], "wb").write(f.read(n))' "$1" "$2"`,
+		"length": `python3 -c 'import os, sys; f = os.open(sys.argv[1], os.O_RDONLY); open(sys.argv[2], "wb").write(os.read(f, os.fstat(f).st_size))' "$1" "$2"`,
+	} {
+		t.Run(tool, func(t *testing.T) {
+			m, _ := f.slow(t)
+			dir := m.path("Muster GmbH", "Rechnungen")
+			for range 2 { // with and without attributes in the kernel
+				for _, e := range get(os.ReadDir(dir))(t) {
+					get(e.Info())(t)
+				}
+			}
+			out := t.TempDir()
+			for i, name := range names {
+				to := filepath.Join(out, name)
+				if said, err := exec.CommandContext(t.Context(), "bash", "-c", script, "bash", filepath.Join(dir, name), to).CombinedOutput(); err != nil {
+					t.Errorf("%s: %v: %s", name, err, said)
+				}
+				wantContent(t, to, contents[i])
+				if info := get(os.Stat(filepath.Join(dir, name)))(t); info.Size() != int64(lengths[i]) {
+					t.Errorf("%s has %d bytes after it was read", name, info.Size())
+				}
+			}
+		})
 	}
 }
 

@@ -132,6 +132,16 @@ func (f *File) LearnSize(ctx context.Context) {
 	}
 }
 
+// EstimateTrust returns for how long the service is not asked for the length of the document, so that
+// an estimate of it stays the best answer until somebody opens the document.
+func (f *File) EstimateTrust() time.Duration {
+	d, _ := f.Place()
+	if d == nil {
+		return 0
+	}
+	return d.Lengths().Paused(f.Document().ID)
+}
+
 // shownEntries are the entries of a directory ordered by name.
 type shownEntries []*tree.Entry
 

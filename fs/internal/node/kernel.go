@@ -67,24 +67,28 @@ func (k *Kernel) fill(f *staging.File, out *fuse.Attr) time.Duration {
 	k.fillOwner(out)
 	fillTime(out, f.Modified())
 	out.Blksize = 4096
-	switch exact := k.fillSize(f, out); {
-	case !exact, f.Pending() != nil:
-		return 0
-	case f.Immutable(f.Key().Representation):
-		return keepSize
-	}
+	exact, known := k.fillSize(f, out)
 	d, _ := f.Place()
-	if _, open, _ := f.OpenedSize(); open || d == nil {
+	switch {
+	case f.Pending() != nil:
+		return 0
+	case exact && f.Immutable(f.Key().Representation):
+		return keepSize
+	case d == nil, known && !exact:
+		return 0
+	case !exact:
+		return min(k.validFor(d), f.EstimateTrust())
+	}
+	if _, open, _ := f.OpenedSize(); open {
 		return 0 // the length may change when the last reader closes it
 	}
 	return k.validFor(d)
 }
 
-// fillSize writes the length and reports whether it is exact. Otherwise it writes the former
-// length or, with no blocks, an estimate.
-func (k *Kernel) fillSize(f *staging.File, out *fuse.Attr) (exact bool) {
+// fillSize writes the length. It is exact, or else known from before, or an estimate with no blocks.
+func (k *Kernel) fillSize(f *staging.File, out *fuse.Attr) (exact, known bool) {
 	size, exact := f.CurrentSize()
-	known := exact
+	known = exact
 	if !known {
 		size, known = f.FormerSize()
 	}
@@ -96,7 +100,7 @@ func (k *Kernel) fillSize(f *staging.File, out *fuse.Attr) (exact bool) {
 	if known {
 		out.Blocks = (out.Size + blockSize - 1) / blockSize
 	}
-	return exact
+	return exact, known
 }
 
 // fillDir writes a directory's attributes.

@@ -117,6 +117,24 @@ func (l *FolderLengths) Reset() {
 	l.answered, l.silent = 0, 0
 }
 
+// Paused returns for how long Learn sends no request for a document, 0 if it does.
+func (l *FolderLengths) Paused(doc archive.ID) time.Duration {
+	if l.all.Of(doc) == archive.Data {
+		return l.all.Pause
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.pausedLocked()
+}
+
+// +checklocks:l.mu
+func (l *FolderLengths) pausedLocked() time.Duration {
+	if l.gaveUp.IsZero() {
+		return 0
+	}
+	return max(0, l.gaveUp.Add(l.all.Pause).Sub(l.all.Now()))
+}
+
 // Learn requests the length of a document, and prefetches those of the next listed documents that
 // were not requested yet. It returns with the answer, after lengthPatience, or when ctx is done. It
 // never downloads contents.
@@ -141,7 +159,7 @@ func (l *FolderLengths) Learn(ctx context.Context, doc archive.ID, listed Listed
 func (l *FolderLengths) ask(doc archive.ID, listed Listed) <-chan struct{} {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if !l.gaveUp.IsZero() && l.all.Now().Sub(l.gaveUp) < l.all.Pause {
+	if l.pausedLocked() > 0 {
 		return nil
 	}
 	if c := l.asked[doc]; c != nil {
