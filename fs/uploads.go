@@ -95,7 +95,7 @@ func localInfo(s *spool.Spool, up *spool.Upload, r *spool.Record) UploadInfo {
 	info.State = StateLocal
 	switch {
 	case !r.Forgotten.IsZero():
-		info.Error = "a temporary file, long unchanged and no longer shown in its folder: its bytes are kept until " + staging.GoneOn(r).Format(time.DateOnly)
+		info.Error = "a temporary file, long unchanged and no longer in its folder: its bytes are kept until " + staging.GoneOn(r).Format(time.DateOnly)
 	case info.Error != "":
 	case staging.StaysHere(r):
 		info.Error = temporaryStays
