@@ -61,7 +61,7 @@ func (h *health) check(ctx context.Context) error {
 		why   string
 	}{
 		{h.db.Check, "the database does not answer"},
-		{h.vault.contents.Check, "the contents cannot be reached"},
+		{h.vault.Check, "the contents cannot be reached"},
 	} {
 		if err := part.check(ctx); err != nil {
 			h.log.WithError(err).Error("not ready: " + part.why)

@@ -430,7 +430,7 @@ func (f *File) measured(size int64) {
 }
 
 // OnlyForThumbnail reports whether opening the document would download it just for a thumbnail. Cached
-// documents can be read by thumbnailers, too.
+// documents can be read by thumbnail programs, too.
 func (f *File) OnlyForThumbnail(pid uint32) bool {
 	if f.Env.thumbnails || f.As != nil {
 		return false
