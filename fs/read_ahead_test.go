@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/archivefs/archivefs/fs"
+	"github.com/archivefs/archivefs/internal/server"
 )
 
 // reading mounts an office with forty small letters and a large one, and returns their paths sorted
@@ -55,6 +56,30 @@ func TestDocumentsReadInOrderArePrefetched(t *testing.T) {
 	}
 	if len(asked) != len(paths) {
 		t.Errorf("%d documents were asked for, want the %d small ones", len(asked), len(paths))
+	}
+	for path, n := range asked {
+		if n != 1 {
+			t.Errorf("%s was asked for %d times", path, n)
+		}
+	}
+}
+
+// Documents of unknown length are prefetched, too.
+func TestDocumentsOfUnknownLengthArePrefetched(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t, func(opts *server.Options) { opts.HideSizes, opts.NoHead, opts.NoRange = true, true, true })
+	m, paths := o.reading(t)
+	const read = 10
+	for _, p := range paths[:read] {
+		wantContent(t, p, "letter "+p[len(p)-6:])
+	}
+	m.unmount() // ends what is under way
+	asked := map[string]int{}
+	for _, r := range o.asked("GET", "/pdf") {
+		asked[r.Path]++
+	}
+	if len(asked) < read+5 {
+		t.Errorf("%d documents were asked for when %d had been read", len(asked), read)
 	}
 	for path, n := range asked {
 		if n != 1 {

@@ -9,6 +9,7 @@ import (
 	"github.com/archivefs/archivefs/archive"
 	"github.com/archivefs/archivefs/cache"
 	"github.com/archivefs/archivefs/fs/internal/control"
+	"github.com/archivefs/archivefs/fs/internal/prefetch"
 	"github.com/archivefs/archivefs/fs/internal/tree"
 )
 
@@ -280,15 +281,18 @@ func (f *File) ReadNext(pid uint32) {
 	}
 }
 
-// fetchWhole downloads all of the content into the cache.
+// fetchWhole downloads all of the content into the cache, unless its length was not known before and
+// turns out to be too large to prefetch.
 func (f *File) fetchWhole(ctx context.Context, key cache.Key) error {
 	r, err := f.openAs(ctx, key.Document, key.Representation)
 	if err != nil {
 		return err
 	}
-	err = r.Wait(ctx)
-	_ = r.Close() // nothing was read
-	return err
+	defer r.Close() //nolint:errcheck // nothing was read
+	if r.Size() > prefetch.MaxContent {
+		return nil // which cancels the download
+	}
+	return r.Wait(ctx)
 }
 
 // fetchContent opens the document's content in the representation that the service has.

@@ -90,7 +90,7 @@ func after(entries []*tree.Entry, name string) []*tree.Entry {
 }
 
 // fetch prefetches the entry's document into the cache, and reports whether it does: not when the
-// document is cached or of unknown length.
+// document is cached.
 func (w Walked) fetch(e *tree.Entry) bool {
 	doc := e.Doc.Load()
 	if doc == nil || e.Busy() {
@@ -98,10 +98,10 @@ func (w Walked) fetch(e *tree.Entry) bool {
 	}
 	f := w.LeafOf(e).Holder.(readableHolder).asReadable()
 	key := f.Key()
-	size, known := f.CurrentSize()
-	if _, there := w.Env.Content.Trusted(key, f.MaxAge(key.Representation)); there || !known {
+	if _, there := w.Env.Content.Trusted(key, f.MaxAge(key.Representation)); there {
 		return false
 	}
+	size, _ := f.CurrentSize() // 0 if unknown: then the answer tells
 	return w.Env.ReadAhead.Fetch(w, doc.ID, size, func(ctx context.Context) error { return f.fetchWhole(ctx, key) })
 }
 

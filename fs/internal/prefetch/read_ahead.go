@@ -13,8 +13,8 @@ const (
 	readPause = 2 * time.Second
 	// firstWindow and maxWindow bound the number of documents that may be prefetched and not opened yet.
 	firstWindow, maxWindow = 2, 16
-	// maxContent is the size in bytes of the largest document that is prefetched.
-	maxContent = 1 << 20
+	// MaxContent is the size in bytes of the largest document that is prefetched.
+	MaxContent = 1 << 20
 	// maxReads bounds the folders, and the programs, that are watched.
 	maxReads = 64
 )
@@ -111,9 +111,9 @@ func evictReads[K comparable](all map[K]*reads, now time.Time) {
 
 // Fetch prefetches a document of the folder by calling fetch in the background, and reports whether it
 // does: not when the document is too large or prefetched already, or when the window or the limit in
-// flight is reached. An error of fetch stops the read-ahead in the folder.
+// flight is reached. A size of 0 is unknown. An error of fetch stops the read-ahead in the folder.
 func (a *ReadAhead) Fetch(in Folder, doc archive.ID, size int64, fetch func(context.Context) error) bool {
-	if size > maxContent || !a.take(in, doc) {
+	if size > MaxContent || !a.take(in, doc) {
 		return false
 	}
 	a.run(func() {

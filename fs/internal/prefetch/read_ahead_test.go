@@ -95,10 +95,10 @@ func TestReadAheadIsBounded(t *testing.T) {
 	r.Opening(7, named("a"), 1, false)
 	r.Opening(7, named("a"), 2, false)
 	fetch := func(context.Context) error { return nil }
-	if r.Fetch(named("a"), 3, maxContent+1, fetch) {
+	if r.Fetch(named("a"), 3, MaxContent+1, fetch) {
 		t.Error("a large document is fetched")
 	}
-	if !r.Fetch(named("a"), 3, maxContent, fetch) || r.Fetch(named("a"), 4, 1, fetch) {
+	if !r.Fetch(named("a"), 3, MaxContent, fetch) || r.Fetch(named("a"), 4, 1, fetch) {
 		t.Error("more or less than one is in flight")
 	}
 	background[0]()
