@@ -93,17 +93,16 @@ func look(pid uint32, opener int, ino uint64, mounts *Mounts) Meaning {
 	if opener == 0 {
 		return Unknown
 	}
-	held, below := holds(opener, ino, mounts, buf), false
-	if !held {
-		below = inherited(opener, ino, mounts, buf)
-	}
 	switch {
-	case group == opener && !held && !below:
-		return Last
-	case group == opener && !held:
-		return Inherited // what they still write belongs to the file
-	case held || below:
+	case holds(opener, ino, mounts, buf):
 		return More
+	case inherited(opener, ino, mounts, buf):
+		if group == opener {
+			return Inherited // what they still write belongs to the file
+		}
+		return More
+	case group == opener:
+		return Last
 	}
 	return Unknown // a process that the opener left behind may have it, too
 }

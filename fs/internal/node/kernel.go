@@ -68,19 +68,18 @@ func (k *Kernel) fill(f *staging.File, out *fuse.Attr) time.Duration {
 	fillTime(out, f.Modified())
 	out.Blksize = 4096
 	exact, known := k.fillSize(f, out)
-	d, _ := f.Place()
 	switch {
-	case f.Pending() != nil:
+	case f.Pending() != nil, known && !exact:
 		return 0
 	case exact && f.Immutable(f.Key().Representation):
 		return keepSize
-	case d == nil, known && !exact:
-		return 0
-	case !exact:
-		return min(k.validFor(d), f.EstimateTrust())
 	}
-	if _, open, _ := f.OpenedSize(); open {
+	d, _ := f.Place()
+	if _, open, _ := f.OpenedSize(); d == nil || open {
 		return 0 // the length may change when the last reader closes it
+	}
+	if !exact {
+		return min(k.validFor(d), f.EstimateTrust())
 	}
 	return k.validFor(d)
 }

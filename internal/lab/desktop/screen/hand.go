@@ -27,13 +27,6 @@ func (s *Screen) Click(ctx context.Context, n *Node, button int) error {
 	return err
 }
 
-// DoubleClick opens a node.
-func (s *Screen) DoubleClick(ctx context.Context, n *Node) error {
-	x, y := n.Middle()
-	_, err := s.Run(ctx, fmt.Sprintf("xdotool mousemove --sync %d %d click --repeat 2 --delay 60 1", x, y))
-	return err
-}
-
 // Drag moves a node to another with the mouse. Programs begin a drag after some pixels, and
 // look at every place on the way. A key, unless empty, is held at its end.
 func (s *Screen) Drag(ctx context.Context, from, to *Node, key string) error {
