@@ -168,6 +168,19 @@ func (l *Log) Close() error {
 	return nil
 }
 
+// Abandon closes the files as the end of the program does.
+func (l *Log) Abandon() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	active := l.active
+	l.active = nil
+	if active != nil {
+		closeFiles([]*file{active})
+	}
+	closeFiles(slices.Concat(l.spare, l.full))
+	l.spare, l.full = nil, nil
+}
+
 // Most is the size of the largest body that is appended, in bytes, beside a key and a meta of a few KiB.
 func (l *Log) Most() int64 { return l.o.Size / 16 }
 

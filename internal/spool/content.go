@@ -38,6 +38,11 @@ type content struct {
 	begun int64 // +checklocks:mu
 	// sealed says that the bytes do not change.
 	sealed bool // +checklocks:mu
+	// changes counts the changes of the bytes, and durable those that were made durable with all
+	// before. lost says that this has failed since the last one.
+	changes int  // +checklocks:mu
+	durable int  // +checklocks:mu
+	lost    bool // +checklocks:mu
 
 	files sync.Mutex
 	// file is nil while refs is 0.
@@ -46,6 +51,16 @@ type content struct {
 	refs int // +checklocks:files
 	// gone says that it was removed: the bytes go with the last user.
 	gone bool // +checklocks:files
+}
+
+// load says that the file has so many bytes, durable or not.
+func (c *content) load(size int64, durable bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.size.Store(size)
+	if c.changes = 1; durable {
+		c.durable = 1
+	}
 }
 
 // acquire opens the file, or shares the descriptor that is open.
@@ -140,6 +155,8 @@ func (c *content) writeAt(p []byte, off int64) (int, error) {
 	if err := c.saw(c.budget.take(int64(len(p)), grow)); err != nil {
 		return 0, err
 	}
+	c.changes++
+	c.lost = false
 	n, err := f.WriteAt(p, off)
 	end := size
 	if n > 0 {
@@ -174,6 +191,8 @@ func (c *content) truncate(size int64) error {
 	if err := c.saw(c.budget.take(grow, grow)); err != nil {
 		return err
 	}
+	c.changes++
+	c.lost = false
 	if err := c.saw(f.Truncate(size)); err != nil {
 		c.budget.done(grow, grow, 0)
 		return err
@@ -200,17 +219,56 @@ func (c *content) beginSync() {
 	}
 }
 
-// sync makes the bytes durable.
+// sync makes the bytes durable in place.
 func (c *content) sync() error {
 	f, err := c.acquire()
 	if err != nil {
+		c.lose()
 		return err
 	}
 	defer c.release()
+	seen := c.seen()
 	if err := f.Sync(); err != nil {
+		c.lose()
 		return fmt.Errorf("sync data: %w", c.saw(err))
 	}
+	c.saved(seen)
 	return nil
+}
+
+// lose says that the bytes cannot be made durable.
+func (c *content) lose() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.lost = true
+}
+
+// seen counts the changes so far.
+func (c *content) seen() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.changes
+}
+
+// saved takes note that so many changes are durable.
+func (c *content) saved(changes int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.durable = max(c.durable, changes)
+}
+
+// isDirty reports whether there are bytes that are not durable.
+func (c *content) isDirty() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.durable < c.changes
+}
+
+// isLost reports whether the bytes cannot be made durable, because that has failed.
+func (c *content) isLost() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.lost
 }
 
 // sum returns the SHA-256, in hexadecimal, of the bytes, which are sealed.

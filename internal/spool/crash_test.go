@@ -74,12 +74,26 @@ func send(l *life) error {
 // TestCrashBetweenTheSteps stops the world at every point of every way, takes what is on
 // disk and in the archive at that moment, and lives on from there.
 func TestCrashBetweenTheSteps(t *testing.T) {
+	t.Run("without a redo log", func(t *testing.T) { crashBetweenTheSteps(t, func() string { return t.TempDir() }) })
+	t.Run("with a redo log", func(t *testing.T) { crashBetweenTheSteps(t, emptyLogs(t)) })
+}
+
+// emptyLogs returns what makes the directories of spools whose redo logs are in use, and empty.
+func emptyLogs(t *testing.T) func() string {
+	t.Helper()
+	s := openLogged(t)
+	must(t, s.Close())
+	return func() string { return copyDir(t, s.dir) }
+}
+
+func crashBetweenTheSteps(t *testing.T, newDir func() string) {
 	hit := map[Point]int{}
 	for name, way := range steps {
 		t.Run(name, func(t *testing.T) {
 			l := &life{t: t, f: newFake()}
 			var hook func(Point) error
-			l.s, _ = open(t, t.TempDir(), func(o *Options) {
+			l.s, _ = open(t, newDir(), func(o *Options) {
+				o.RedoSize = 1 << 20
 				o.Fault = func(p Point) error {
 					if hook == nil {
 						return nil
@@ -112,13 +126,19 @@ func TestCrashBetweenTheSteps(t *testing.T) {
 // TestDiskFailsBetweenTheSteps makes every point of every way an error once, gives up
 // there, and lives on in the next run.
 func TestDiskFailsBetweenTheSteps(t *testing.T) {
+	t.Run("without a redo log", func(t *testing.T) { diskFailsBetweenTheSteps(t, func() string { return t.TempDir() }) })
+	t.Run("with a redo log", func(t *testing.T) { diskFailsBetweenTheSteps(t, emptyLogs(t)) })
+}
+
+func diskFailsBetweenTheSteps(t *testing.T, newDir func() string) {
 	boom := errors.New("the disk failed")
 	for name, way := range steps {
 		for _, at := range Points() {
 			t.Run(name+"/"+string(at), func(t *testing.T) {
 				failed := false
 				l := &life{t: t, f: newFake()}
-				l.s, _ = open(t, t.TempDir(), func(o *Options) {
+				l.s, _ = open(t, newDir(), func(o *Options) {
+					o.RedoSize = 1 << 20
 					o.Fault = func(p Point) error {
 						if p != at || failed || l.s == nil {
 							return nil
@@ -211,5 +231,6 @@ func copyDir(t *testing.T, dir string) string {
 	t.Helper()
 	to := filepath.Join(t.TempDir(), "spool")
 	must(t, os.CopyFS(to, os.DirFS(dir)))
+	must(t, os.CopyFS(to+redoSuffix, os.DirFS(dir+redoSuffix)))
 	return to
 }

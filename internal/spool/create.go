@@ -10,7 +10,10 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/archivefs/archivefs/internal/durable"
+	"github.com/archivefs/archivefs/internal/redolog"
 )
 
 // Create begins an empty file, with the descriptive fields of r. It is volatile: Sync and the
@@ -72,9 +75,12 @@ func (s *Spool) build(r *Record) (end int64, err error) {
 		return 0, err
 	}
 	defer s.budget.done(uploadSize, 0, 0)
-	hidden := filepath.Join(s.dir, newPrefix+r.ID)
-	if err := s.saw(os.Mkdir(hidden, 0o700)); err != nil {
-		return 0, err
+	hidden, again := s.trash.take()
+	if !again {
+		hidden = filepath.Join(s.dir, newPrefix+r.ID)
+		if err := s.saw(os.Mkdir(hidden, 0o700)); err != nil {
+			return 0, err
+		}
 	}
 	err = s.fill(hidden, record, r.Directory)
 	if err == nil {
@@ -97,7 +103,7 @@ func (s *Spool) fill(dir string, record []byte, folder bool) error {
 			return err
 		}
 	}
-	write := os.WriteFile
+	write := overwrite
 	if folder {
 		write = durable.WriteFile
 	}
@@ -107,18 +113,46 @@ func (s *Spool) fill(dir string, record []byte, folder bool) error {
 	return s.fault(PointCreateBuilt)
 }
 
+// overwrite makes b all that stands in a file. It does not empty the file first, because file
+// systems then write the new bytes at its close.
+func overwrite(path string, b []byte, perm os.FileMode) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|unix.O_NOFOLLOW, perm) //nolint:gosec // below the spool's own directory
+	if err != nil {
+		return err
+	}
+	info, err := f.Stat()
+	if err == nil {
+		_, err = f.Write(b)
+	}
+	if err == nil && info.Size() > int64(len(b)) {
+		err = f.Truncate(int64(len(b)))
+	}
+	return errors.Join(err, f.Close())
+}
+
 // hide makes the directory of an upload disappear, durably when sync is set, so that a
 // crash cannot bring back half of it.
 func (s *Spool) hide(id string, sync bool) (trash string, err error) {
 	trash = filepath.Join(s.dir, trashPrefix+id)
-	rename := os.Rename
-	if sync {
-		rename = durable.Rename
+	err = os.Rename(filepath.Join(s.dir, id), trash)
+	if err == nil && sync {
+		err = s.syncRemoval(id)
 	}
-	if err := rename(filepath.Join(s.dir, id), trash); err != nil {
+	if err != nil {
 		return "", fmt.Errorf("remove upload %s: %w", id, err)
 	}
 	return trash, nil
+}
+
+// syncRemoval makes the removal of an upload durable.
+func (s *Spool) syncRemoval(id string) error {
+	if s.redo != nil {
+		err := s.redo.Append(redolog.Entry{Key: id, Meta: []byte{isGone}})
+		if !errors.Is(err, redolog.ErrFull) {
+			return err
+		}
+	}
+	return durable.SyncDir(s.dir)
 }
 
 // idLength is the length of an id: nanoseconds since 1970 in base 36, enough until 2120.

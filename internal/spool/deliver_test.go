@@ -441,7 +441,7 @@ func TestNothingChangesWhileItIsSent(t *testing.T) {
 func TestDamagedDataIsNotSent(t *testing.T) {
 	s, _ := open(t, t.TempDir())
 	u := committed(t, s, lateBill(), billBytes)
-	overwrite(t, u.DataPath(), strings.ToUpper(billBytes))
+	scribble(t, u.DataPath(), strings.ToUpper(billBytes))
 	s = reopen(t, s)
 	u = again(t, s, u)
 	f := newFake()

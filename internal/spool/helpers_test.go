@@ -162,8 +162,8 @@ func lateBill() Record {
 
 func kindErr(kind archive.Kind) error { return &archive.Error{Op: "file-upload", Kind: kind} }
 
-// overwrite changes a file behind the spool's back.
-func overwrite(t testing.TB, path, data string) {
+// scribble changes a file behind the spool's back.
+func scribble(t testing.TB, path, data string) {
 	t.Helper()
 	must(t, os.WriteFile(path, []byte(data), 0o600))
 }

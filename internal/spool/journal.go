@@ -18,6 +18,7 @@ import (
 
 	"github.com/archivefs/archivefs/archive"
 	"github.com/archivefs/archivefs/internal/durable"
+	"github.com/archivefs/archivefs/internal/redolog"
 )
 
 // recordVersion is the version of the records that are written; others are not read.
@@ -156,10 +157,13 @@ const (
 
 // journal is the file of an upload's records, one behind the other, and the names that lead to it.
 type journal struct {
-	dir     string // of the upload
-	boot    string // Options.Boot
-	end     int64  // of the last record
-	durable bool   // a record is durable, and the names that lead to it
+	dir     string       // of the upload
+	boot    string       // Options.Boot
+	redo    *redolog.Log // nil for none
+	end     int64        // of the last record
+	durable bool         // a record is durable, and the names that lead to it, in place or by the redo log
+	named   bool         // these names are durable in place
+	logged  bool         // the redo log may have entries of the upload
 }
 
 // volatile reports whether nothing of an upload whose next record is r is synced: nobody was told
@@ -167,34 +171,93 @@ type journal struct {
 // it is recognised by its record (Record.Boot).
 func (j *journal) volatile(r *Record) bool { return !j.durable && !r.Queued && j.boot != "" }
 
-// write writes a record. For the first durable one the disk is asked at once for the record
-// and for the names of the upload's files and of its directory.
-func (j *journal) write(r *Record, as durability) error {
+// write writes a record of an upload whose bytes are data. If it is to be durable then so are the
+// bytes: by the redo log, or in place if they are many or the log has no room.
+func (j *journal) write(r *Record, as durability, data *content) error {
 	sync := as == synced || j.durable && as == asBefore
 	r.Boot = ""
 	if !sync && !j.durable {
 		r.Boot = j.boot
 	}
-	var names errgroup.Group
-	if sync && !j.durable {
-		names.Go(func() error { return durable.SyncDir(j.dir) })
-		names.Go(func() error { return durable.SyncDir(filepath.Dir(j.dir)) })
-	}
-	err := j.append(r, sync)
-	if err = errors.Join(err, names.Wait()); err != nil {
-		return err
-	}
-	j.durable = j.durable || sync
-	return nil
-}
-
-// append puts a record behind the last one, which stands whatever fails. A file that has grown
-// long is written anew.
-func (j *journal) append(r *Record, sync bool) error {
 	b, err := r.encode()
 	if err != nil {
 		return err
 	}
+	if !sync {
+		return j.append(b, false)
+	}
+	needed := !r.Directory && r.State != Confirmed && !data.isLost() && (!j.durable || data.isDirty())
+	if j.redo != nil && (!needed || data.size.Load() <= j.redo.Most()) {
+		err = j.log(b, data, needed)
+	} else {
+		err = redolog.ErrFull
+	}
+	if errors.Is(err, redolog.ErrFull) {
+		err = j.inPlace(b, data, needed)
+	}
+	j.durable = j.durable || err == nil
+	return err
+}
+
+// log makes a record durable by the redo log, with the bytes if they are needed. After
+// redolog.ErrFull nothing has changed.
+func (j *journal) log(b []byte, data *content, needed bool) error {
+	e := redolog.Entry{Key: filepath.Base(j.dir), Meta: meta(asLogged, b)}
+	end, written := j.end, data.seen()
+	if needed {
+		if _, err := data.acquire(); err != nil {
+			data.lose()
+			return err
+		}
+		defer data.release()
+		e.Body = io.NewSectionReader(data, 0, data.size.Load())
+	}
+	if err := j.append(b, false); err != nil {
+		return err
+	}
+	if err := j.redo.Append(e); err != nil {
+		j.end = end
+		return err
+	}
+	j.logged = true
+	if needed {
+		data.saved(written)
+	}
+	return nil
+}
+
+// inPlace makes a record durable where it stands, after the bytes if they are needed. For the first
+// one the disk is asked at once for the record and for the names of the upload's files and of its
+// directory.
+func (j *journal) inPlace(b []byte, data *content, needed bool) error {
+	if needed && data.isDirty() {
+		if err := data.sync(); err != nil {
+			return err
+		}
+	}
+	var names errgroup.Group
+	if !j.named {
+		names.Go(func() error { return durable.SyncDir(j.dir) })
+		names.Go(func() error { return durable.SyncDir(filepath.Dir(j.dir)) })
+	}
+	err := j.append(b, true)
+	if err = errors.Join(err, names.Wait()); err != nil {
+		return err
+	}
+	j.named = true
+	if !j.logged {
+		return nil
+	}
+	err = j.redo.Append(redolog.Entry{Key: filepath.Base(j.dir), Meta: meta(isInPlace, b)}) // else a replay would undo it
+	if errors.Is(err, redolog.ErrFull) {
+		j.logged, err = false, nil
+	}
+	return err
+}
+
+// append puts a record behind the last one, which stands whatever fails. A file that has grown
+// long is written anew.
+func (j *journal) append(b []byte, sync bool) error {
 	path, size := filepath.Join(j.dir, recordFile), int64(len(b))
 	if j.end+size > max(recordRoom, 2*size) {
 		return j.replace(path, b)

@@ -124,9 +124,9 @@ func TestLeftoversGoAndStrangersStay(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{".new-000000000001", ".trash-000000000002", "lost+found", "UPPERCASE123"} {
 		must(t, os.Mkdir(filepath.Join(dir, name), 0o700))
-		overwrite(t, filepath.Join(dir, name, dataFile), "x")
+		scribble(t, filepath.Join(dir, name, dataFile), "x")
 	}
-	overwrite(t, filepath.Join(dir, "000000000003"), "a file, no directory")
+	scribble(t, filepath.Join(dir, "000000000003"), "a file, no directory")
 	s, _ := open(t, dir)
 	if len(s.List()) != 0 {
 		t.Fatalf("%d uploads", len(s.List()))

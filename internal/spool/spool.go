@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -15,6 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/archivefs/archivefs/internal/durable"
+	"github.com/archivefs/archivefs/internal/redolog"
 	"github.com/archivefs/archivefs/internal/retry"
 )
 
@@ -45,6 +47,8 @@ type Options struct {
 	// Boot names the run of the machine: what was written in another one without a sync is not
 	// trusted. Empty for what the system says; where it says nothing everything is synced.
 	Boot string
+	// RedoSize is the size of each of the two files of the redo log, in bytes; 0 for 32 MiB.
+	RedoSize int64
 	// Fault is asked at every Point whether the transition fails there; nil for never. It
 	// must not call the spool.
 	Fault func(Point) error
@@ -62,6 +66,9 @@ type Spool struct {
 	ids    ids
 
 	receipts receipts
+	redo     *redolog.Log // nil for none
+	// unsettled are the ids of uploads that could not be made durable in place.
+	unsettled sync.Map
 
 	mu sync.RWMutex
 	// uploads are by id.
@@ -74,7 +81,7 @@ var ErrLocked = errors.New("the spool is in use by another process")
 // Open takes over the spool in a directory and recovers what the last run left, without
 // asking the archive. The error wraps ErrLocked while another process has the spool.
 func Open(opts Options) (*Spool, error) {
-	s := &Spool{opts: opts.withDefaults(), dir: opts.Dir, uploads: map[string]*Upload{}}
+	s := &Spool{opts: opts.withDefaults(), dir: filepath.Clean(opts.Dir), uploads: map[string]*Upload{}}
 	s.log = s.opts.Log
 	s.trash.log = s.log
 	if err := durable.MkdirAll(s.dir, 0o700); err != nil {
@@ -96,6 +103,9 @@ func Open(opts Options) (*Spool, error) {
 		return nil, fmt.Errorf("open spool %s: %w", s.dir, err)
 	}
 	s.lock = lock
+	if err := s.openRedo(); err != nil {
+		return nil, errors.Join(fmt.Errorf("open spool: %w", err), s.Close())
+	}
 	if opts.Receipts != "" {
 		if err := s.receipts.open(opts.Receipts); err != nil {
 			return nil, errors.Join(fmt.Errorf("open spool: %w", err), s.Close())
@@ -124,6 +134,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Boot == "" {
 		o.Boot = boot()
+	}
+	if o.RedoSize == 0 {
+		o.RedoSize = redoSize
 	}
 	return o
 }
@@ -156,13 +169,21 @@ func (s *Spool) Close() error {
 		}
 		u.mu.Unlock()
 	}
+	var err error
+	if s.redo != nil {
+		err = s.redo.Close()
+		s.redo = nil
+	}
 	s.trash.empty()
-	return s.free()
+	return errors.Join(err, s.free())
 }
 
 // free ends what Close ends, as the end of the program does.
 func (s *Spool) free() error {
 	s.trash.stop()
+	if s.redo != nil {
+		s.redo.Abandon()
+	}
 	// Closing it would not do: a program that is being started may still have the descriptor.
 	unlocked := unix.Flock(int(s.lock.Fd()), unix.LOCK_UN)
 	if err := errors.Join(s.receipts.close(), unlocked, s.lock.Close()); err != nil {

@@ -49,7 +49,7 @@ func TestOneProcessAtATime(t *testing.T) {
 
 func TestOpenWhereNoneCanBe(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
-	overwrite(t, file, "")
+	scribble(t, file, "")
 	if _, err := Open(Options{Dir: filepath.Join(file, "spool")}); err == nil {
 		t.Fatal("a spool below a file")
 	}

@@ -104,9 +104,6 @@ func (u *Upload) commitLocked(ev event, next *Record) error {
 	}
 	as := asBefore
 	if !u.journal.volatile(next) {
-		if err := u.content.sync(); err != nil {
-			return err
-		}
 		as = synced
 	}
 	u.checked = true
@@ -186,7 +183,7 @@ func (u *Upload) KeepRefused(reason string) error {
 		return err
 	}
 	size := u.Size()
-	if err := u.content.sync(); err != nil {
+	if err := u.content.sync(); err != nil { // the record has no checksum that would tell what a crash has torn
 		return err
 	}
 	return u.transitLocked(onKeep, synced, func(r *Record) {

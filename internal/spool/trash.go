@@ -19,9 +19,10 @@ const (
 )
 
 // trash is what is left of removed uploads: directories with a hidden name, and a record in
-// each. It is removed once no more comes: a disk that is told of each block that becomes free
-// (discard in ext4(5)) may take a millisecond for each of both, more than all else that an
-// upload costs, and the next uploads would wait for that.
+// each. New uploads take them, because a directory takes ext4 longer to make than all else that a
+// new upload needs. The others are removed once no more comes: a disk that is told of each block
+// that becomes free (discard in ext4(5)) may take a millisecond for each of both, more than all
+// else that an upload costs, and the next uploads would wait for that.
 type trash struct {
 	log logrus.FieldLogger
 
@@ -42,6 +43,7 @@ func (t *trash) put(dir string) {
 	err := os.Remove(filepath.Join(dir, dataFile))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		t.log.Warnf("the next start removes what is left of an upload: %v", err)
+		return
 	}
 	t.mu.Lock()
 	t.dirs = append(t.dirs, dir)
@@ -56,6 +58,18 @@ func (t *trash) put(dir string) {
 	if full {
 		t.removeOne()
 	}
+}
+
+// take returns the newest directory, which holds a record alone. It is false when there is none.
+func (t *trash) take() (dir string, ok bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	last := len(t.dirs) - 1
+	if last < 0 {
+		return "", false
+	}
+	dir, t.dirs = t.dirs[last], t.dirs[:last]
+	return dir, true
 }
 
 // sweep removes what is there, until more comes: the timer is set again then.

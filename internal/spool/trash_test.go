@@ -49,8 +49,8 @@ func TestWhatIsVolatileGoesAtOnce(t *testing.T) {
 func TestTrashWaitsUntilNoMoreComes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, _ := open(t, t.TempDir())
-		for i := range 3 {
-			must(t, durably(t, s).Remove())
+		for i, u := range []*Upload{durably(t, s), durably(t, s), durably(t, s)} {
+			must(t, u.Remove())
 			left := hidden(t, s)
 			if len(left) != i+1 {
 				t.Fatalf("after %d uploads: %q", i+1, left)
@@ -108,4 +108,25 @@ func TestTrashOfAnotherRun(t *testing.T) {
 	if left := hidden(t, s); len(left) != 0 {
 		t.Errorf("the end left %q", left)
 	}
+}
+
+// A new upload takes the directory of one that has gone, and nothing of that is left in it.
+func TestANewUploadTakesTheDirectoryOfAnOldOne(t *testing.T) {
+	s, _ := open(t, t.TempDir())
+	old := lateBill()
+	old.Path = strings.Repeat("a long path, ", 100)
+	u := create(t, s, old, "text")
+	must(t, u.Sync())
+	must(t, u.Remove())
+	u = create(t, s, lateBill(), "other")
+	if left := hidden(t, s); len(left) != 0 {
+		t.Errorf("left behind: %q", left)
+	}
+	must(t, u.Sync())
+	s = reopen(t, s)
+	u = again(t, s, u)
+	if r := u.Record(); u.Broken() || r.Path != lateBill().Path {
+		t.Errorf("%v, %+v", u.broken, r)
+	}
+	wantData(t, u, "other")
 }

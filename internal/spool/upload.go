@@ -53,11 +53,11 @@ func newUpload(s *Spool, r Record, end, size int64, durable bool) *Upload {
 	dir := filepath.Join(s.dir, r.ID)
 	u := &Upload{
 		spool: s, id: r.ID, log: s.log.WithField("upload", r.ID), turn: make(chan struct{}, 1),
-		journal: journal{dir: dir, boot: s.opts.Boot, end: end, durable: durable},
+		journal: journal{dir: dir, boot: s.opts.Boot, redo: s.redo, end: end, durable: durable, named: durable},
 		content: content{path: filepath.Join(dir, dataFile), budget: &s.budget, saw: s.saw, sealed: r.State != Created},
 	}
 	u.content.log = u.log
-	u.content.size.Store(size)
+	u.content.load(size, durable)
 	u.rec.Store(&r)
 	return u
 }
@@ -121,7 +121,7 @@ func (u *Upload) lockWith(edit func(*Record)) (next *Record) {
 // storeLocked writes the record and then shows it.
 // +checklocks:u.mu
 func (u *Upload) storeLocked(r *Record, as durability) error {
-	if err := u.spool.saw(u.journal.write(r, as)); err != nil {
+	if err := u.spool.saw(u.journal.write(r, as, &u.content)); err != nil {
 		return fmt.Errorf("record of upload %s: %w", u.id, err)
 	}
 	u.rec.Store(r)
@@ -141,14 +141,11 @@ func (u *Upload) Sync() error {
 	if err := u.spool.fault(PointSync); err != nil {
 		return err
 	}
-	if err := u.content.sync(); err != nil {
-		return err
-	}
-	if err := u.spool.fault(PointSynced); err != nil {
-		return err
-	}
 	r := u.Record()
-	return u.storeLocked(&r, synced)
+	if err := u.storeLocked(&r, synced); err != nil {
+		return err
+	}
+	return u.spool.fault(PointSynced)
 }
 
 // syncLocked makes a volatile upload durable.
@@ -157,11 +154,6 @@ func (u *Upload) syncLocked() error {
 	r := u.Record()
 	if !u.journal.volatile(&r) {
 		return nil
-	}
-	if r.State != Confirmed { // whose data nobody needs
-		if err := u.content.sync(); err != nil {
-			return err
-		}
 	}
 	return u.storeLocked(&r, synced)
 }

@@ -149,7 +149,7 @@ func TestRecordsEndWhereTheLastWholeOneEnds(t *testing.T) {
 			u := committed(t, s, lateBill(), "abc")
 			must(t, u.Sync())
 			path := filepath.Join(s.dir, u.ID(), recordFile)
-			overwrite(t, path, readFile(path)+tail)
+			scribble(t, path, readFile(path)+tail)
 			s = reopen(t, s)
 			u = again(t, s, u)
 			wantState(t, u, Committed)
@@ -176,7 +176,7 @@ func TestTheFileOfARecordStaysShort(t *testing.T) {
 			t.Fatalf("%d bytes, %v", info.Size(), err)
 		}
 	}
-	overwrite(t, path, strings.SplitAfter(readFile(path), "\n")[0]) // as when only the directory could not be synced
+	scribble(t, path, strings.SplitAfter(readFile(path), "\n")[0]) // as when only the directory could not be synced
 	must(t, u.Update(func(r *Record) { r.Path = "last" }))
 	if got := again(t, reopen(t, s), u).Record(); got.Path != "last" {
 		t.Errorf("%+v", got)

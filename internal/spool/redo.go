@@ -1,0 +1,190 @@
+package spool
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"golang.org/x/sync/errgroup"
+	"golang.org/x/sys/unix"
+
+	"github.com/archivefs/archivefs/internal/durable"
+	"github.com/archivefs/archivefs/internal/redolog"
+)
+
+const (
+	// redoSuffix is what the name of the redo log's directory has beside that of the spool.
+	redoSuffix = ".redo"
+	// redoSize is the size of each of its files, in bytes. Bodies of up to a sixteenth are logged.
+	redoSize = 32 << 20
+)
+
+// The redo log makes small uploads durable with one sync. An entry has the id of its upload as the
+// key and begins with one of these bytes, which a record follows.
+const (
+	asLogged  = 'r' // the bytes are those of the entry, else of the last entry that has some, else what is in place
+	isInPlace = 'p' // the bytes are what is in place
+	isGone    = 'g' // the upload was removed; no record follows
+)
+
+func meta(kind byte, record []byte) []byte { return append([]byte{kind}, record...) }
+
+// openRedo opens the redo log and makes in place what it says. Without a name for the run of the
+// machine there is none: an end of the program, too, would take bytes that were written since.
+func (s *Spool) openRedo() (err error) {
+	if s.opts.Boot == "" {
+		return nil
+	}
+	dir := s.dir + redoSuffix
+	if err := durable.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	s.redo, err = redolog.Open(redolog.Options{
+		Dir: dir, Size: s.opts.RedoSize, Boot: s.opts.Boot, Log: s.log, Replay: s.replay,
+		Settle: s.settle,
+	})
+	return err
+}
+
+// logged is what the redo log says of an upload.
+type logged struct {
+	kind   byte
+	record []byte
+	body   *io.SectionReader // nil: what is in place
+}
+
+// lastOf returns the last state of each upload. What is no entry of a spool is left out.
+func lastOf(entries []redolog.Entry) map[string]logged {
+	last := map[string]logged{}
+	for _, e := range entries {
+		if !validID(e.Key) || len(e.Meta) == 0 {
+			continue
+		}
+		l := logged{kind: e.Meta[0], record: e.Meta[1:], body: e.Body}
+		if l.body == nil && l.kind == asLogged {
+			l.body = last[e.Key].body
+		}
+		last[e.Key] = l
+	}
+	return last
+}
+
+// replay makes in place what the log says, after a crash of the machine. What was removed goes
+// first: its directory may have become that of another upload.
+func (s *Spool) replay(entries []redolog.Entry) error {
+	last := lastOf(entries)
+	for id, l := range last {
+		if l.kind == isGone {
+			if err := os.RemoveAll(filepath.Join(s.dir, id)); err != nil {
+				return err
+			}
+		}
+	}
+	for id, l := range last {
+		if l.kind == isGone {
+			continue
+		}
+		dir := filepath.Join(s.dir, id)
+		if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+			return err
+		}
+		if l.body != nil {
+			if err := restore(filepath.Join(dir, dataFile), l.body); err != nil {
+				return err
+			}
+		}
+		if err := os.WriteFile(filepath.Join(dir, recordFile), l.record, 0o600); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// restore makes body all that stands in a file.
+func restore(path string, body io.Reader) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC|unix.O_NOFOLLOW, 0o600) //nolint:gosec // below the spool's own directory
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(f, body)
+	return errors.Join(err, f.Close())
+}
+
+// settling is how many uploads are made durable in place at a time.
+const settling = 8
+
+// settle makes uploads durable in place, or their removal. Only an upload's own lock may be held
+// meanwhile: whoever holds it may wait for this.
+func (s *Spool) settle(ids []string) error {
+	var group errgroup.Group
+	group.SetLimit(settling)
+	for _, id := range ids {
+		group.Go(func() error {
+			err := s.settleOne(id)
+			if err != nil {
+				s.unsettled.Store(id, true)
+				return fmt.Errorf("upload %s: %w", id, s.saw(err))
+			}
+			s.unsettled.Delete(id)
+			return nil
+		})
+	}
+	return errors.Join(group.Wait(), durable.SyncDir(s.dir))
+}
+
+// settleOne makes an upload durable in place, but for the name of its directory.
+func (s *Spool) settleOne(id string) error {
+	dir := filepath.Join(s.dir, id)
+	u, ok := s.Get(id)
+	_, again := s.unsettled.Load(id)
+	if again = again || !ok; again && ok {
+		u.content.mu.Lock()
+		defer u.content.mu.Unlock()
+	}
+	for _, name := range []string{dataFile, recordFile} {
+		if err := settleFile(filepath.Join(dir, name), again); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	if err := durable.SyncDir(dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// settleFile makes a file durable. If an earlier sync of it may have failed the bytes are written
+// again, because the kernel does not sync what it could not write.
+func settleFile(path string, again bool) error {
+	f, err := os.OpenFile(path, os.O_RDWR|unix.O_NOFOLLOW, 0) //nolint:gosec // below the spool's own directory
+	if err != nil {
+		return err
+	}
+	defer f.Close() //nolint:errcheck // what was written is synced
+	if again {
+		if err := rewrite(f); err != nil {
+			return err
+		}
+	}
+	return f.Sync()
+}
+
+// rewrite writes the bytes of a file over themselves.
+func rewrite(f *os.File) error {
+	buf := make([]byte, 128<<10)
+	for off := int64(0); ; {
+		n, err := f.ReadAt(buf, off)
+		if _, err := f.WriteAt(buf[:n], off); err != nil {
+			return err
+		}
+		off += int64(n)
+		if err == io.EOF { //nolint:errorlint // io.ReaderAt returns io.EOF itself
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+}

@@ -1,0 +1,198 @@
+package spool
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/archivefs/archivefs/internal/redolog"
+)
+
+// openLogged opens a spool that has a redo log in use.
+func openLogged(t *testing.T) *Spool {
+	t.Helper()
+	s, _ := open(t, t.TempDir(), on("one"), func(o *Options) { o.RedoSize = 1 << 20 })
+	made := func() bool {
+		files, err := os.ReadDir(s.dir + redoSuffix)
+		must(t, err)
+		return len(files) == 2 && !strings.HasPrefix(files[0].Name(), ".")
+	}
+	for i := 0; !made() || len(inLog(t, s)) == 0; i++ {
+		if i > 10_000 {
+			t.Fatal("the log is not used")
+		}
+		u := create(t, s, lateBill(), "before")
+		must(t, u.Sync())
+		must(t, u.Remove())
+	}
+	return s
+}
+
+// inLog are the entries of the log.
+func inLog(t *testing.T, s *Spool) []redolog.Entry {
+	t.Helper()
+	entries, done, err := redolog.Read(s.dir + redoSuffix)
+	must(t, err)
+	defer done()
+	return entries
+}
+
+// crash is the next run of the program after a crash of the machine, which has left in place what
+// damage makes of it.
+func crash(t *testing.T, s *Spool, damage func(dir string)) *Spool {
+	t.Helper()
+	dir := copyDir(t, s.dir)
+	damage(dir)
+	left, err := LeftIn(dir)
+	must(t, err)
+	next, _ := open(t, dir, on("two"), func(o *Options) { o.RedoSize = 1 << 20 })
+	if now := next.Left(); left != now {
+		t.Errorf("without opening it %+v was left, then %+v", left, now)
+	}
+	return next
+}
+
+// The ways in which a crash can leave what was not synced in place.
+var damages = map[string]func(t *testing.T, u *Upload) func(dir string){
+	"nothing is lost": func(*testing.T, *Upload) func(string) { return func(string) {} },
+	"all is lost": func(t *testing.T, u *Upload) func(string) {
+		return func(dir string) { must(t, os.RemoveAll(filepath.Join(dir, u.ID()))) }
+	},
+	"the bytes are lost": func(t *testing.T, u *Upload) func(string) {
+		return func(dir string) { must(t, os.RemoveAll(filepath.Join(dir, u.ID(), dataFile))) }
+	},
+	"all is torn": func(t *testing.T, u *Upload) func(string) {
+		return func(dir string) {
+			scribble(t, filepath.Join(dir, u.ID(), dataFile), "something else that is longer")
+			scribble(t, filepath.Join(dir, u.ID(), recordFile), `{"version":1,"id":"`)
+		}
+	},
+}
+
+func TestTheRedoLogKeepsWhatWasPromised(t *testing.T) {
+	ways := map[string]struct {
+		do   func(*testing.T, *Upload)
+		want State
+		data string
+	}{
+		"queued":   {func(t *testing.T, u *Upload) { queue(t, u) }, Committed, billBytes},
+		"recalled": {func(t *testing.T, u *Upload) { queue(t, u); must(t, u.Recall()) }, Created, billBytes},
+		"sending": {func(t *testing.T, u *Upload) {
+			queue(t, u)
+			u.mu.Lock()
+			defer u.mu.Unlock()
+			must(t, u.transitLocked(onSend, synced, func(r *Record) { r.SentID, r.SentSHA256, r.SentName = "x", r.SHA256, r.Name }))
+		}, Sending, billBytes},
+		"synced":       {func(t *testing.T, u *Upload) { must(t, u.Sync()) }, Failed, billBytes},
+		"kept":         {func(t *testing.T, u *Upload) { must(t, u.Keep()) }, Created, billBytes},
+		"failed":       {func(t *testing.T, u *Upload) { must(t, u.Fail("because", true)) }, Failed, billBytes},
+		"synced twice": {func(t *testing.T, u *Upload) { must(t, u.Sync()); more(t, u, "more"); queue(t, u) }, Committed, billBytes + "more"},
+		"changed since": {func(t *testing.T, u *Upload) {
+			must(t, u.Sync())
+			more(t, u, "more")
+		}, Failed, billBytes},
+	}
+	for name, way := range ways {
+		for how, damage := range damages {
+			t.Run(name+", "+how, func(t *testing.T) {
+				s := openLogged(t)
+				u := create(t, s, lateBill(), billBytes)
+				way.do(t, u)
+				s = crash(t, s, damage(t, u))
+				u = again(t, s, u)
+				if u.Broken() {
+					t.Fatal(u.broken)
+				}
+				wantState(t, u, way.want)
+				wantData(t, u, way.data)
+			})
+		}
+	}
+}
+
+func queue(t *testing.T, u *Upload) {
+	t.Helper()
+	must(t, u.CommitAs(func(r *Record) { r.Queued = true }))
+}
+
+func more(t *testing.T, u *Upload, text string) {
+	t.Helper()
+	_, err := u.WriteAt([]byte(text), u.Size())
+	must(t, err)
+}
+
+// A small file was logged; what it is after it has grown is not undone.
+func TestTheRedoLogDoesNotUndoWhatIsDurableInPlace(t *testing.T) {
+	s := openLogged(t)
+	u := create(t, s, lateBill(), billBytes)
+	must(t, u.Sync())
+	long := strings.Repeat("x", int(s.redo.Most()))
+	more(t, u, long)
+	must(t, u.Sync())
+	s = crash(t, s, func(string) {})
+	wantData(t, again(t, s, u), billBytes+long)
+}
+
+// What was removed does not come back, whatever a crash makes of its directory.
+func TestTheRedoLogForgetsWhatWasRemoved(t *testing.T) {
+	for _, reused := range []bool{false, true} {
+		s := openLogged(t)
+		u := create(t, s, lateBill(), billBytes)
+		queue(t, u)
+		before := copyDir(t, s.dir)
+		must(t, u.Remove())
+		var other *Upload
+		if reused {
+			other = create(t, s, lateBill(), "other")
+			queue(t, other)
+		}
+		s = crash(t, s, func(dir string) {
+			must(t, os.CopyFS(filepath.Join(dir, u.ID()), os.DirFS(filepath.Join(before, u.ID()))))
+		})
+		if _, ok := s.Get(u.ID()); ok {
+			t.Error("it has come back")
+		}
+		if reused {
+			wantData(t, again(t, s, other), "other")
+		}
+	}
+}
+
+// After an end of the program alone what is in place counts, because it may be newer.
+func TestTheRedoLogIsNotReplayedInTheSameRunOfTheMachine(t *testing.T) {
+	s := openLogged(t)
+	u := create(t, s, lateBill(), billBytes)
+	must(t, u.Sync())
+	more(t, u, "more")
+	s = reopen(t, s, on("one"), func(o *Options) { o.RedoSize = 1 << 20 })
+	wantData(t, again(t, s, u), billBytes+"more")
+}
+
+// When the log is full what it says becomes durable in place, and at the end of the program all does.
+func TestTheRedoLogIsEmptied(t *testing.T) {
+	s := openLogged(t)
+	var all []*Upload
+	for range 60 { // 3 MB
+		u := create(t, s, lateBill(), strings.Repeat("y", 50_000))
+		queue(t, u)
+		all = append(all, u)
+	}
+	must(t, s.Close())
+	if left := inLog(t, s); len(left) != 0 {
+		t.Errorf("%d entries are left", len(left))
+	}
+	s, _ = open(t, s.dir, on("two"))
+	for _, u := range all {
+		wantState(t, again(t, s, u), Committed)
+	}
+}
+
+func TestRewriteChangesNothing(t *testing.T) {
+	path, text := filepath.Join(t.TempDir(), "file"), strings.Repeat("0123456789", 30_000)
+	scribble(t, path, text)
+	must(t, settleFile(path, true))
+	if b, err := os.ReadFile(path); err != nil || string(b) != text {
+		t.Errorf("%d bytes, %v", len(b), err)
+	}
+}
