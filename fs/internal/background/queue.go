@@ -21,6 +21,9 @@ const (
 	longestPause = 5 * time.Minute
 )
 
+// yields is how long an attempt goes on, while programs are busy, until another one begins beside it.
+const yields = 10 * time.Millisecond
+
 // ErrMoot is the error of an attempt that sent no request, because there was no need.
 var ErrMoot = errors.New("there is nothing to archive")
 
@@ -34,8 +37,13 @@ var ErrAway = errors.New("the service does not answer")
 // Queue tries jobs in the background, AtOnce at a time, each with exponential backoff until an
 // attempt is final. A circuit breaker opens when the service accepts no jobs: then one is tried at
 // a time, with growing pauses, and the first that gets through closes the breaker and makes all
-// jobs due.
+// jobs due. Attempts that take no longer than yields run one after the other while programs need
+// the machine themselves.
 type Queue[J comparable] struct {
+	// Busy reports whether they do; nil for never. It is set before anything else is used, and must
+	// not call the queue.
+	Busy func() bool
+
 	attempt func(ctx context.Context, of J) (wait bool, err error)
 	ready   func(of J) bool
 	now     func() time.Time
@@ -50,6 +58,8 @@ type Queue[J comparable] struct {
 	jobs []*job[J] // +checklocks:mu
 	// active counts the attempts in flight.
 	active int // +checklocks:mu
+	// began is when the last of them began.
+	began time.Time // +checklocks:mu
 	// losses counts the attempts in a row that the service could not accept.
 	losses int // +checklocks:mu
 	// lost is why it could not accept the last of them.
@@ -160,6 +170,8 @@ func (q *Queue[J]) startDueLocked(now time.Time) (next time.Time) {
 		switch {
 		case q.active >= q.limitLocked():
 			return time.Time{} // the end of one of them starts the next
+		case q.active > 0 && q.Busy != nil && now.Sub(q.began) < yields && q.Busy():
+			return q.began.Add(yields)
 		case j.active || !q.ready(j.of):
 		case j.due.After(now):
 			if next.IsZero() || j.due.Before(next) {
@@ -168,6 +180,7 @@ func (q *Queue[J]) startDueLocked(now time.Time) (next time.Time) {
 		default:
 			j.active = true
 			q.active++
+			q.began = now
 			go q.run(j)
 		}
 	}

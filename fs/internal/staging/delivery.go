@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"syscall"
+	"time"
 
 	"github.com/archivefs/archivefs/archive"
 	"github.com/archivefs/archivefs/cache"
@@ -116,6 +117,7 @@ func (v *delivery) SendLocked(ctx context.Context, f *File, up *spool.Upload, d 
 		return 0, false, errors.Join(err, up.Fail(err.Error(), false))
 	}
 	if later {
+		v.s.queued.Store(time.Now().UnixNano())
 		v.s.queue.Add(up)
 		return 0, false, nil
 	}

@@ -51,6 +51,8 @@ type Area struct {
 	queue *background.Queue[*spool.Upload]
 	// sending counts uploads in flight.
 	sending atomic.Int64
+	// queued is when a close last queued a file, in nanoseconds since 1970.
+	queued atomic.Int64
 
 	mu sync.Mutex
 	// waiting holds uploads that their folder does not show yet.
@@ -63,6 +65,9 @@ type Area struct {
 	cutOff map[string]bool // +checklocks:mu
 }
 
+// busy is how long after a close another one is expected, as of a program that copies many files.
+const busy = 20 * time.Millisecond
+
 // New returns an Area in which nothing waits.
 func New(c Config, now func() time.Time) *Area {
 	s := &Area{
@@ -72,6 +77,7 @@ func New(c Config, now func() time.Time) *Area {
 	}
 	s.Delivery, s.Placing, s.Folders = delivery{s}, placing{s}, queuedFolders{s}
 	s.queue = background.New(s.attempt, s.deliverable, now)
+	s.queue.Busy = func() bool { return time.Since(time.Unix(0, s.queued.Load())) < busy }
 	return s
 }
 
