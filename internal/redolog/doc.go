@@ -9,8 +9,8 @@
 //
 // The log is two files, redo.0 and redo.1, of a fixed size and written before they are used, so that
 // a sync writes bytes and no metadata. One of them takes entries. When it is full the other one takes
-// over, and Options.Settle makes durable in place what the entries of the full one describe; then
-// that one is empty. The files are made once several entries would have been worth it, and are left
+// over. When that is half full Options.Settle makes durable in place what the entries of the full one
+// describe; then that one is empty. The files are made once several entries would have been worth it, and are left
 // for the next run.
 //
 // Each file begins with a block that has a generation, which orders the two, a random salt, and the

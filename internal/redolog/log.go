@@ -154,6 +154,7 @@ func (l *Log) Close() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.handOver()
+	l.startSettling()
 	for l.settling {
 		l.changed.Wait()
 	}
@@ -214,9 +215,15 @@ func (l *Log) Append(e Entry) error {
 func (l *Log) room(key string, n int64) (*file, error) {
 	for {
 		if l.active != nil && l.active.takes(n) {
+			if l.active.end > l.active.size/2 && l.unsettled == nil { // by now many of these changes are of the past
+				l.startSettling()
+			}
 			return l.active, nil
 		}
 		l.handOver()
+		if len(l.spare) == 0 {
+			l.startSettling()
+		}
 		if len(l.spare) > 0 {
 			f := l.spare[0]
 			l.generation++
@@ -266,12 +273,17 @@ func (l *Log) sync(f *file) error {
 	return f.err
 }
 
-// handOver has the active file and those that could not be settled settled.
+// handOver ends the active file.
 // +checklocks:l.mu
 func (l *Log) handOver() {
 	if l.active != nil {
 		l.full, l.active = append(l.full, l.active), nil
 	}
+}
+
+// startSettling has the full files settled, also those that could not be settled before.
+// +checklocks:l.mu
+func (l *Log) startSettling() {
 	if len(l.full) > 0 && !l.settling {
 		l.settling = true
 		l.background.Go(l.settle)

@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"sync"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 	"golang.org/x/sys/unix"
@@ -19,7 +21,7 @@ const (
 	// redoSuffix is what the name of the redo log's directory has beside that of the spool.
 	redoSuffix = ".redo"
 	// redoSize is the size of each of its files, in bytes. Bodies of up to a sixteenth are logged.
-	redoSize = 32 << 20
+	redoSize = 64 << 20
 )
 
 // The redo log makes small uploads durable with one sync. An entry has the id of its upload as the
@@ -111,6 +113,60 @@ func restore(path string, body io.Reader) error {
 	}
 	_, err = io.Copy(f, body)
 	return errors.Join(err, f.Close())
+}
+
+// removal is an upload whose directory has a hidden name.
+type removal struct{ id, dir string }
+
+// removals are those that become durable together, a little later: a crash before that brings back
+// an upload that the archive has, as one that was being sent.
+type removals struct {
+	work sync.WaitGroup
+
+	mu sync.Mutex
+	// waiting are not durable yet.
+	waiting []removal // +checklocks:mu
+	// busy says that a goroutine takes them.
+	busy bool // +checklocks:mu
+}
+
+// removeAfter is how long others are waited for.
+const removeAfter = 50 * time.Millisecond
+
+// add takes over the directory of a removed upload of s.
+func (q *removals) add(s *Spool, r removal) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.waiting = append(q.waiting, r)
+	if !q.busy {
+		q.busy = true
+		q.work.Go(func() { q.run(s) })
+	}
+}
+
+func (q *removals) run(s *Spool) {
+	for {
+		time.Sleep(removeAfter)
+		q.mu.Lock()
+		batch := q.waiting
+		q.waiting = nil
+		q.busy = len(batch) > 0
+		q.mu.Unlock()
+		if len(batch) == 0 {
+			return
+		}
+		var group sync.WaitGroup
+		for _, r := range batch {
+			group.Go(func() { // together: they share a sync
+				if err := s.syncRemoval(r.id); err != nil {
+					s.log.Warnf("remove upload %s: %v", r.id, s.saw(err))
+					return
+				}
+				s.trash.put(r.dir)
+			})
+		}
+		group.Wait()
+	}
 }
 
 // settling is how many uploads are made durable in place at a time.

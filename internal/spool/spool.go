@@ -47,7 +47,7 @@ type Options struct {
 	// Boot names the run of the machine: what was written in another one without a sync is not
 	// trusted. Empty for what the system says; where it says nothing everything is synced.
 	Boot string
-	// RedoSize is the size of each of the two files of the redo log, in bytes; 0 for 32 MiB.
+	// RedoSize is the size of each of the two files of the redo log, in bytes; 0 for 64 MiB.
 	RedoSize int64
 	// Fault is asked at every Point whether the transition fails there; nil for never. It
 	// must not call the spool.
@@ -67,6 +67,7 @@ type Spool struct {
 
 	receipts receipts
 	redo     *redolog.Log // nil for none
+	removals removals
 	// unsettled are the ids of uploads that could not be made durable in place.
 	unsettled sync.Map
 
@@ -169,6 +170,7 @@ func (s *Spool) Close() error {
 		}
 		u.mu.Unlock()
 	}
+	s.removals.work.Wait()
 	var err error
 	if s.redo != nil {
 		err = s.redo.Close()
@@ -180,6 +182,7 @@ func (s *Spool) Close() error {
 
 // free ends what Close ends, as the end of the program does.
 func (s *Spool) free() error {
+	s.removals.work.Wait()
 	s.trash.stop()
 	if s.redo != nil {
 		s.redo.Abandon()

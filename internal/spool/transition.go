@@ -255,7 +255,9 @@ func (u *Upload) Remove() error {
 		return err
 	}
 	lasts := u.journal.durable || u.State() == Confirmed
-	trash, err := u.spool.hide(u.id, lasts)
+	r := u.rec.Load()
+	later := u.spool.redo != nil && r.State == Confirmed && r.Queued // nobody waits, and the archive has it
+	trash, err := u.spool.hide(u.id, lasts && !later)
 	if err != nil {
 		return err
 	}
@@ -265,9 +267,12 @@ func (u *Upload) Remove() error {
 	if err := u.spool.fault(PointRemoveRenamed); err != nil {
 		return err
 	}
-	if lasts {
+	switch {
+	case later:
+		u.spool.removals.add(u.spool, removal{u.id, trash})
+	case lasts:
 		u.spool.trash.put(trash)
-	} else { // a crash may bring back the name, so that all of it goes at once
+	default: // a crash may bring back the name, so that all of it goes at once
 		u.spool.trash.remove(trash)
 	}
 	return u.spool.fault(PointRemoved)

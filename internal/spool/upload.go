@@ -176,8 +176,12 @@ func (u *Upload) Size() int64 { return u.content.size.Load() }
 func (u *Upload) DataPath() string { return u.content.path }
 
 // BeginSync has the disk begin to write the data, so that a Commit which makes it durable
-// waits for less.
-func (u *Upload) BeginSync() { u.content.beginSync() }
+// waits for less. The redo log needs no such help.
+func (u *Upload) BeginSync() {
+	if redo := u.spool.redo; redo == nil || u.Size() > redo.Most() {
+		u.content.beginSync()
+	}
+}
 
 // ReadAt implements io.ReaderAt.
 func (u *Upload) ReadAt(p []byte, off int64) (int, error) { return u.content.ReadAt(p, off) }

@@ -104,6 +104,7 @@ func (s *session) open(ctx context.Context) error {
 		Dir: mounted.SpoolOf(s.dirs.State), Receipts: mounted.ReceiptsOf(s.dirs.State),
 		Budget: s.settings.SpoolSize, Reserve: s.settings.KeepFree, MakeRoom: s.roomMaker(o.Content),
 		Log: s.log, RetryFor: o.RetryFor, LateBy: s.settings.Client.Stall, Fault: mounted.SpoolFault(), Boot: mounted.MachineRun(),
+		RedoSize: mounted.RedoSize(),
 	}); err != nil {
 		return fmt.Errorf("open spool: %w", err)
 	}

@@ -519,7 +519,7 @@ func openKept(dir, command string) (*keptUploads, error) {
 	case err != nil:
 		return nil, err
 	}
-	s, err := spool.Open(spool.Options{Dir: mounted.SpoolOf(dir), Boot: mounted.MachineRun()})
+	s, err := spool.Open(spool.Options{Dir: mounted.SpoolOf(dir), Boot: mounted.MachineRun(), RedoSize: mounted.RedoSize()})
 	if err != nil {
 		return nil, errors.Join(err, dirs.Close())
 	}

@@ -36,6 +36,18 @@ func queued() history.Focus {
 	return history.Focus{Kinds: []history.Kind{history.Write, history.Write}, Service: history.Full, Session: s}
 }
 
+// folders are folders that are queued, because the service is away, when the machine crashes.
+func folders() history.Focus {
+	return history.Focus{Kinds: slices.Repeat([]history.Kind{history.Mkdir}, 3), Service: history.Full, Session: unreachable()}
+}
+
+// many are as many files that a close has accepted as make the redo log be used.
+func many() history.Focus {
+	f := queued()
+	f.Kinds = slices.Repeat([]history.Kind{history.Write}, 24)
+	return f
+}
+
 // lostAnswers are files in doubt when the machine crashes.
 func lostAnswers() history.Focus {
 	s := killedAt(spool.PointFail, history.Crash)
@@ -52,7 +64,7 @@ func durability() []Mutation {
 		},
 		{
 			Name: "the directory of a rename is not synced", File: "internal/durable/write.go",
-			Old: "if err := SyncDir(newDir); err != nil {", New: "if err := error(nil); err != nil {", Focus: archived(),
+			Old: "if err := SyncDir(newDir); err != nil {", New: "if err := error(nil); err != nil {", Focus: folders(), Async: true,
 		},
 		{
 			Name: "the old directory of a rename is not synced", File: "internal/durable/write.go",
@@ -78,30 +90,31 @@ func spooling() []Mutation {
 			Old: "if err := f.Sync(); err != nil {", New: "if err := error(nil); f == nil {", Focus: synced(),
 		},
 		{
-			Name: "fsync does not sync data", File: "internal/spool/upload.go",
-			Old: "if err := u.content.sync(); err != nil {\n\t\treturn err\n\t}\n\tif", New: "if", Focus: synced(),
+			Name: "data is not durable in place before its record", File: "internal/spool/journal.go",
+			Old: "if err := data.sync(); err != nil {", New: "if err := error(nil); err != nil {", Focus: synced(),
 		},
 		{
-			Name: "fsync does not sync the record", File: "internal/spool/upload.go",
-			Old: "r := u.Record()\n\treturn u.storeLocked(&r, synced)", New: "r := u.Record()\n\treturn u.storeLocked(&r, asBefore)", Focus: synced(),
+			Name: "fsync does not sync", File: "internal/spool/upload.go",
+			Old: "if err := u.storeLocked(&r, synced); err", New: "if err := u.storeLocked(&r, asBefore); err", Focus: synced(),
 		},
 		{
-			Name: "a commit does not sync data", File: "internal/spool/transition.go",
-			Old: "if err := u.content.sync(); err != nil {\n\t\t\treturn err\n\t\t}\n\t\tas = synced",
-			New: "as = synced", Async: true,
+			Name: "a commit does not sync", File: "internal/spool/transition.go",
+			Old: "if !u.journal.volatile(next) {\n\t\tas = synced", New: "if !u.journal.volatile(next) {\n\t\tas = unsynced", Async: true,
 			Focus: queued(),
 		},
 		{
 			Name: "a local file's data is not synced", File: "internal/spool/transition.go",
-			Old:   "if err := u.content.sync(); err != nil {\n\t\treturn err\n\t}\n\treturn u.transitLocked(onKeep,",
-			New:   "return u.transitLocked(onKeep,",
-			Focus: local(),
+			Old:      "if err := u.content.sync(); err != nil { // the record has",
+			New:      "if err := error(nil); err != nil { // the record has",
+			Focus:    local(),
+			Unneeded: "what makes the record durable does so with the data; it keeps a record that a crash left from naming a torn file",
 		},
 		{
 			Name: "a failed file's data is not synced", File: "internal/spool/transition.go",
-			Old:   "if err := u.content.sync(); err != nil { // the record",
-			New:   "if err := error(nil); err != nil { // the record",
-			Focus: history.Focus{Kinds: []history.Kind{history.Cut, history.Cut}, Session: crash()},
+			Old:      "if err := u.content.sync(); err != nil { // the record matters",
+			New:      "if err := error(nil); err != nil { // the record matters",
+			Focus:    history.Focus{Kinds: []history.Kind{history.Cut, history.Cut}, Session: crash()},
+			Unneeded: "what makes the record durable does so with the data; it keeps an error of the data from preventing the record",
 		},
 		{
 			Name: "a synced record is followed by one that is not", File: "internal/spool/journal.go",
@@ -132,13 +145,34 @@ func spooling() []Mutation {
 			Unneeded: "the archive has the bytes, and the record that follows is synced by itself",
 		},
 		{
+			Name: "the redo log is not synced", File: "internal/redolog/log.go",
+			Old: "l.mu.Unlock()\n\t\terr := durable.SyncData(f.File)", New: "l.mu.Unlock()\n\t\terr := error(nil)", Async: true, Focus: many(),
+		},
+		{
+			Name: "the redo log is not replayed", File: "internal/redolog/log.go",
+			Old: "if replay {", New: "if replay && len(keys) < 0 {", Async: true, Focus: many(),
+		},
+		{
+			Name: "the bytes are not in the redo log", File: "internal/spool/journal.go",
+			Old: "e.Body = io.NewSectionReader(data, 0, data.size.Load())", New: "_ = io.EOF", Async: true, Focus: many(),
+		},
+		{
+			Name: "what a full redo log says is not durable in place", File: "internal/spool/redo.go",
+			Old: "return f.Sync()", New: "return nil", Async: true, Focus: many(),
+		},
+		{
+			Name: "what was removed comes back out of the redo log", File: "internal/spool/redo.go",
+			Old: "if l.kind == isGone {\n\t\t\tcontinue", New: "if l.kind == 0 {\n\t\t\tcontinue", Async: true,
+			Focus: history.Focus{Kinds: slices.Repeat([]history.Kind{history.Remove}, 16), Service: history.Full, Session: queued().Session},
+		},
+		{
 			Name: "what a crash of the machine left volatile is trusted", File: "internal/spool/recover.go",
 			Old: "if r.Boot != \"\" && r.Boot != s.opts.Boot {", New: "if r.Boot == \"never\" {",
 			Focus: history.Focus{Kinds: []history.Kind{history.Write, history.Write}, Service: history.Full, Session: killedAt(spool.PointAnswered, history.Crash)},
 		},
 		{
 			Name: "a removed upload may come back in half", File: "internal/spool/create.go",
-			Old: "rename = durable.Rename", New: "rename = os.Rename",
+			Old: "return durable.SyncDir(s.dir)", New: "return nil",
 			Focus: archived(),
 		},
 		{
@@ -150,7 +184,7 @@ func spooling() []Mutation {
 			Name: "a queued folder's directory is not synced", File: "internal/spool/folder.go",
 			Old: "if err := durable.SyncDir(s.dir); err != nil {", New: "if err := error(nil); err != nil {",
 			Import: "\n\t\"github.com/archivefs/archivefs/internal/durable\"", Async: true,
-			Focus: history.Focus{Kinds: slices.Repeat([]history.Kind{history.Mkdir}, 3), Service: history.Full, Session: unreachable()},
+			Focus: folders(),
 		},
 		{
 			Name: "the receipt log's name is not synced", File: "internal/spool/receipt.go",
@@ -166,7 +200,7 @@ func spooling() []Mutation {
 		},
 		{
 			Name: "records are not synced", File: "internal/spool/journal.go",
-			Old: "if sync {", New: "if sync && r == nil {", Focus: refusals(),
+			Old: "if sync {", New: "if sync && b == nil {", Focus: refusals(),
 		},
 	}
 }
