@@ -12,7 +12,8 @@
 // .new-<id>, then renamed) and disappears at once (renamed to .trash-<id>, removed later).
 // The last whole record of record.json counts; what a crash left behind it is written over.
 // A file of records that has grown long is replaced (temporary file, fsync, rename, fsync of the
-// directory). One process has a spool at a time; the lock is on <dir> itself (flock(2)).
+// directory). <dir>.redo holds a redo log: what becomes durable is in place and appended to it, unless
+// it is large (redo.go). One process has a spool at a time; the lock is on <dir> itself (flock(2)).
 //
 // # States
 //
@@ -58,6 +59,7 @@
 //
 // The order is Upload.mu (one transition at a time, held while its record is written), content.mu
 // (the bytes), content.files (the descriptor), then all others, under which nothing is locked;
-// but trash.sweeping comes before trash.mu. The archive, and what Update and CommitAs are given,
+// but trash.sweeping comes before trash.mu. The redo log settles without Upload.mu, whose holder may
+// wait for it. The archive, and what Update and CommitAs are given,
 // are called without any of them, Options.Fault and Options.MakeRoom with.
 package spool

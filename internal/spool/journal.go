@@ -199,8 +199,7 @@ func (j *journal) write(r *Record, as durability, data *content) error {
 	return err
 }
 
-// log makes a record durable by the redo log, with the bytes if they are needed. After
-// redolog.ErrFull nothing has changed.
+// log makes a record durable by the redo log, with the bytes if they are needed.
 func (j *journal) log(b []byte, data *content, needed bool) error {
 	e := redolog.Entry{Key: filepath.Base(j.dir), Meta: meta(asLogged, b)}
 	end, written := j.end, data.seen()

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -44,11 +45,40 @@ func (s *Spool) openRedo() (err error) {
 	if err := durable.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
-	s.redo, err = redolog.Open(redolog.Options{
+	opened := false
+	log, err := redolog.Open(redolog.Options{
 		Dir: dir, Size: s.opts.RedoSize, Boot: s.opts.Boot, Log: s.log, Replay: s.replay,
-		Settle: s.settle,
+		Settle: func(ids []string) error {
+			if opened {
+				return s.settle(ids)
+			}
+			return s.settleLeft(ids)
+		},
 	})
+	opened, s.redo = true, log
 	return err
+}
+
+// settleLeft settles what an earlier run left. Beside what its log says it may have written a record
+// that says it is durable, and have ended before it was.
+func (s *Spool) settleLeft(ids []string) error {
+	for _, id := range ids {
+		s.unsettled.Store(id, true)
+	}
+	names, err := os.ReadDir(s.dir)
+	if err != nil {
+		return err
+	}
+	var others []string
+	for _, e := range names {
+		if _, there := slices.BinarySearch(ids, e.Name()); !there && validID(e.Name()) {
+			others = append(others, e.Name())
+		}
+	}
+	if err := s.settle(others); err != nil { // nobody was told about what it might lose
+		s.log.Warn(err)
+	}
+	return s.settle(ids)
 }
 
 // logged is what the redo log says of an upload.
@@ -172,8 +202,8 @@ func (q *removals) run(s *Spool) {
 // settling is how many uploads are made durable in place at a time.
 const settling = 8
 
-// settle makes uploads durable in place, or their removal. Only an upload's own lock may be held
-// meanwhile: whoever holds it may wait for this.
+// settle makes uploads durable in place, or their removal. It does not take Upload.mu: whoever holds
+// that may wait for the log.
 func (s *Spool) settle(ids []string) error {
 	var group errgroup.Group
 	group.SetLimit(settling)
@@ -196,12 +226,12 @@ func (s *Spool) settleOne(id string) error {
 	dir := filepath.Join(s.dir, id)
 	u, ok := s.Get(id)
 	_, again := s.unsettled.Load(id)
-	if again = again || !ok; again && ok {
+	if again && ok {
 		u.content.mu.Lock()
 		defer u.content.mu.Unlock()
 	}
 	for _, name := range []string{dataFile, recordFile} {
-		if err := settleFile(filepath.Join(dir, name), again); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := settleFile(filepath.Join(dir, name), again); err != nil {
 			return err
 		}
 	}
@@ -211,12 +241,15 @@ func (s *Spool) settleOne(id string) error {
 	return nil
 }
 
-// settleFile makes a file durable. If an earlier sync of it may have failed the bytes are written
+// settleFile makes a file durable, if it is one. If an earlier sync of it may have failed the bytes are written
 // again, because the kernel does not sync what it could not write.
 func settleFile(path string, again bool) error {
 	f, err := os.OpenFile(path, os.O_RDWR|unix.O_NOFOLLOW, 0) //nolint:gosec // below the spool's own directory
-	if err != nil {
+	if ofDisk(err) {
 		return err
+	}
+	if err != nil {
+		return nil //nolint:nilerr // it was removed, or is no file
 	}
 	defer f.Close() //nolint:errcheck // what was written is synced
 	if again {
