@@ -196,3 +196,44 @@ func TestRewriteChangesNothing(t *testing.T) {
 		t.Errorf("%d bytes, %v", len(b), err)
 	}
 }
+
+// What the background has archived goes at once, and durably a little later. A crash in between
+// brings it back as one that was being sent, and it is found in the archive.
+func TestWhatTheBackgroundHasArchivedGoesInGroups(t *testing.T) {
+	s := openLogged(t)
+	f := newFake()
+	var all []*Upload
+	for range 5 {
+		u := create(t, s, lateBill(), billBytes)
+		queue(t, u)
+		if _, err := Deliver(t.Context(), u, f, nil); err != nil {
+			t.Fatal(err)
+		}
+		must(t, u.Remove())
+		all = append(all, u)
+	}
+	if left := s.List(); len(left) != 0 {
+		t.Errorf("%d uploads are left", len(left))
+	}
+	next := crash(t, s, func(string) {})
+	for _, u := range all {
+		u, ok := next.Get(u.ID())
+		if !ok {
+			continue
+		}
+		wantState(t, u, Sending)
+		if _, err := Deliver(t.Context(), u, f, nil); err != nil {
+			t.Error(err)
+		}
+	}
+	if n := len(f.holding(billBytes)); n != len(all) {
+		t.Errorf("the archive has %d documents, want %d", n, len(all))
+	}
+	must(t, s.Close())
+	if left := hidden(t, s); len(left) != 0 {
+		t.Errorf("left behind: %q", left)
+	}
+	if next := crash(t, s, func(string) {}); len(next.List()) != 0 {
+		t.Error("some come back")
+	}
+}

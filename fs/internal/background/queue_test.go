@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/archivefs/archivefs/archive"
@@ -407,4 +408,28 @@ func TestPausesGrowAndAreBounded(t *testing.T) {
 	if last < longestPause*3/4 {
 		t.Fatalf("the longest is %v", last)
 	}
+}
+
+// While programs are busy a second attempt begins only beside one that takes long.
+func TestAQueueYieldsToPrograms(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q, a, ups := newTestQueue(t, 3, time.Second)
+		a.blocked = make(chan struct{})
+		q.Busy = func() bool { return true }
+		for _, up := range ups {
+			q.Add(up)
+		}
+		for began := range ups {
+			synctest.Wait()
+			if n := a.tried(); n != began+1 {
+				t.Errorf("%d attempts have begun, want %d", n, began+1)
+			}
+			time.Sleep(yields)
+		}
+		close(a.blocked)
+		mustDrain(t, q, nil)
+		if err := q.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
 }
