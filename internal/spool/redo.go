@@ -119,6 +119,9 @@ func (s *Spool) replay(entries []redolog.Entry) error {
 		if l.kind == isGone {
 			continue
 		}
+		if wasHidden(s.dir, id) {
+			continue
+		}
 		dir := filepath.Join(s.dir, id)
 		if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 			return err
@@ -133,6 +136,14 @@ func (s *Spool) replay(entries []redolog.Entry) error {
 		}
 	}
 	return nil
+}
+
+// wasHidden reports whether the removal of an upload had begun: the spool at dir has its directory
+// under the hidden name alone.
+func wasHidden(dir, id string) bool {
+	_, shown := os.Lstat(filepath.Join(dir, id))
+	_, hidden := os.Lstat(filepath.Join(dir, trashPrefix+id))
+	return errors.Is(shown, fs.ErrNotExist) && hidden == nil
 }
 
 // restore makes body all that stands in a file.

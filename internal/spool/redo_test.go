@@ -237,3 +237,16 @@ func TestWhatTheBackgroundHasArchivedGoesInGroups(t *testing.T) {
 		t.Error("some come back")
 	}
 }
+
+// A removal that had begun is not undone: half of the upload would come back.
+func TestTheRedoLogDoesNotUndoARemovalThatHadBegun(t *testing.T) {
+	s := openLogged(t)
+	u := create(t, s, lateBill(), billBytes)
+	queue(t, u)
+	s = crash(t, s, func(dir string) {
+		must(t, os.Rename(filepath.Join(dir, u.ID()), filepath.Join(dir, trashPrefix+u.ID())))
+	})
+	if _, ok := s.Get(u.ID()); ok {
+		t.Error("it has come back")
+	}
+}

@@ -54,7 +54,7 @@ func LeftIn(dir string) (l Left, err error) {
 		r, _, err := readRecord(filepath.Join(upload, recordFile), id)
 		if logged, ok := last[id]; ok { // after a crash of the machine the log knows more
 			switch then, broken := decode(logged.record, id); {
-			case logged.kind == isGone:
+			case logged.kind == isGone, wasHidden(dir, id):
 				continue
 			case broken == nil && (err != nil || then.Changed.After(r.Changed)):
 				r, err = then, nil
