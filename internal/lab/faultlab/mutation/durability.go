@@ -133,6 +133,7 @@ func spooling() []Mutation {
 		{
 			Name: "a volatile upload that is refused is not synced", File: "internal/spool/deliver.go",
 			Old: "d.syncLocked()\n\tu.outcome", New: "u.outcome", Focus: refusals(),
+			Unneeded: "what makes the record durable does so with the data; it keeps an error of the data from preventing the record",
 		},
 		{
 			Name: "a volatile upload whose end is in doubt is not synced", File: "internal/spool/deliver.go",
