@@ -164,6 +164,7 @@ type journal struct {
 	durable bool         // a record is durable, and the names that lead to it, in place or by the redo log
 	named   bool         // these names are durable in place
 	logged  bool         // the redo log may have entries of the upload
+	body    int          // changes of the bytes (content.changes) that these know of
 }
 
 // volatile reports whether nothing of an upload whose next record is r is synced: nobody was told
@@ -186,7 +187,8 @@ func (j *journal) write(r *Record, as durability, data *content) error {
 	if !sync {
 		return j.append(b, false)
 	}
-	needed := !r.Directory && r.State != Confirmed && !data.isLost() && (!j.durable || data.isDirty())
+	stale := j.logged && j.body != data.seen() // a replay would bring back older bytes
+	needed := !r.Directory && r.State != Confirmed && !data.isLost() && (!j.durable || data.isDirty() || stale)
 	if j.redo != nil && (!needed || data.size.Load() <= j.redo.Most()) {
 		err = j.log(b, data, needed)
 	} else {
@@ -214,12 +216,14 @@ func (j *journal) log(b []byte, data *content, needed bool) error {
 	if err := j.append(b, false); err != nil {
 		return err
 	}
-	if err := j.redo.Append(e); err != nil {
+	err := j.redo.Append(e)
+	j.logged = j.logged || !errors.Is(err, redolog.ErrFull)
+	if err != nil {
 		j.end = end
 		return err
 	}
-	j.logged = true
 	if needed {
+		j.body = written
 		data.saved(written)
 	}
 	return nil
@@ -229,6 +233,7 @@ func (j *journal) log(b []byte, data *content, needed bool) error {
 // one the disk is asked at once for the record and for the names of the upload's files and of its
 // directory.
 func (j *journal) inPlace(b []byte, data *content, needed bool) error {
+	written := data.seen()
 	if needed && data.isDirty() {
 		if err := data.sync(); err != nil {
 			return err
@@ -251,6 +256,7 @@ func (j *journal) inPlace(b []byte, data *content, needed bool) error {
 	if errors.Is(err, redolog.ErrFull) {
 		j.logged, err = false, nil
 	}
+	j.body = written
 	return err
 }
 

@@ -84,10 +84,16 @@ func TestTheRedoLogKeepsWhatWasPromised(t *testing.T) {
 			defer u.mu.Unlock()
 			must(t, u.transitLocked(onSend, synced, func(r *Record) { r.SentID, r.SentSHA256, r.SentName = "x", r.SHA256, r.Name }))
 		}, Sending, billBytes},
-		"synced":       {func(t *testing.T, u *Upload) { must(t, u.Sync()) }, Failed, billBytes},
-		"kept":         {func(t *testing.T, u *Upload) { must(t, u.Keep()) }, Created, billBytes},
-		"failed":       {func(t *testing.T, u *Upload) { must(t, u.Fail("because", true)) }, Failed, billBytes},
-		"synced twice": {func(t *testing.T, u *Upload) { must(t, u.Sync()); more(t, u, "more"); queue(t, u) }, Committed, billBytes + "more"},
+		"synced":            {func(t *testing.T, u *Upload) { must(t, u.Sync()) }, Failed, billBytes},
+		"kept":              {func(t *testing.T, u *Upload) { must(t, u.Keep()) }, Created, billBytes},
+		"failed":            {func(t *testing.T, u *Upload) { must(t, u.Fail("because", true)) }, Failed, billBytes},
+		"synced twice":      {func(t *testing.T, u *Upload) { must(t, u.Sync()); more(t, u, "more"); queue(t, u) }, Committed, billBytes + "more"},
+		"kept after a sync": {func(t *testing.T, u *Upload) { must(t, u.Sync()); more(t, u, "more"); must(t, u.Keep()) }, Created, billBytes + "more"},
+		"failed after a sync": {func(t *testing.T, u *Upload) {
+			must(t, u.Sync())
+			more(t, u, "more")
+			must(t, u.Fail("because", true))
+		}, Failed, billBytes + "more"},
 		"changed since": {func(t *testing.T, u *Upload) {
 			must(t, u.Sync())
 			more(t, u, "more")
