@@ -369,11 +369,25 @@ func memorable(err error) bool {
 	return !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded)
 }
 
-// leave counts out a caller of f whose context has ended. The last one cancels f.
+// lingers is how long a fetch without callers continues. A program whose system call was interrupted
+// by a signal, as by the Go runtime for a garbage collection, repeats the call at once (signal(7)), and
+// a slow listing would never arrive if each signal cancelled it.
+const lingers = 500 * time.Millisecond
+
+// leave counts out a caller of f whose context has ended. If it was the last one, f is cancelled
+// unless somebody joins it soon.
 func (l *Listings[K, V]) leave(key K, f *flight[V]) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	f.waiting--
+	if f.waiting--; f.waiting == 0 {
+		time.AfterFunc(lingers, func() { l.abandon(key, f) })
+	}
+}
+
+// abandon cancels f if it has no callers.
+func (l *Listings[K, V]) abandon(key K, f *flight[V]) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	if f.waiting > 0 {
 		return
 	}

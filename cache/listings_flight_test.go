@@ -125,6 +125,7 @@ func TestListingsANewCallerDoesNotJoinACancelledFetch(t *testing.T) {
 		synctest.Wait()
 		cancel()
 		<-done
+		time.Sleep(time.Second)
 		next := newSlow()
 		second := ask(t.Context(), l, next)
 		next.release <- "new"
@@ -135,6 +136,29 @@ func TestListingsANewCallerDoesNotJoinACancelledFetch(t *testing.T) {
 		synctest.Wait()
 		if e, _ := l.Peek("k"); e.Value != "new" {
 			t.Fatalf("stored %q, want new", e.Value)
+		}
+	})
+}
+
+// A system call that was interrupted by a signal is repeated at once, and its request goes on.
+func TestListingsAnInterruptedCallerJoinsItsFetchAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := cache.NewListings[string, string](10, ttl, time.Now)
+		s := newSlow()
+		for range 5 {
+			ctx, cancel := context.WithCancel(t.Context())
+			caller := ask(ctx, l, s)
+			time.Sleep(10 * time.Millisecond)
+			cancel()
+			if got := <-caller; !errors.Is(got.err, context.Canceled) {
+				t.Fatalf("got %v, want context.Canceled", got.err)
+			}
+		}
+		last := ask(t.Context(), l, s)
+		time.Sleep(time.Second)
+		s.release <- "value"
+		if got := <-last; got.entry.Value != "value" || l.Stats().Fetches != 1 {
+			t.Errorf("%+v after %d fetches", got, l.Stats().Fetches)
 		}
 	})
 }
