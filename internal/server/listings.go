@@ -309,22 +309,22 @@ func (l listing) date(b []byte, t time.Time) []byte {
 
 // metadata leaves out the entries that were not requested. Without a choice it copies the stored
 // JSON.
-func (l listing) metadata(stored json.RawMessage) (json.RawMessage, error) {
+func (l listing) metadata(stored string) (string, error) {
 	if len(l.include) == 0 && len(l.exclude) == 0 {
 		return stored, nil
 	}
 	var pairs []wireKeyValue
-	if err := json.Unmarshal(stored, &pairs); err != nil {
-		return nil, fmt.Errorf("read metadata: %w", err)
+	if err := json.Unmarshal([]byte(stored), &pairs); err != nil {
+		return "", fmt.Errorf("read metadata: %w", err)
 	}
 	chosen := slices.DeleteFunc(pairs, func(pair wireKeyValue) bool {
 		return len(l.include) > 0 && !slices.Contains(l.include, pair.Key) || slices.Contains(l.exclude, pair.Key)
 	})
 	encoded, err := json.Marshal(chosen)
 	if err != nil {
-		return nil, fmt.Errorf("encode metadata: %w", err)
+		return "", fmt.Errorf("encode metadata: %w", err)
 	}
-	return encoded, nil
+	return string(encoded), nil
 }
 
 // appendText appends a string in JSON.
