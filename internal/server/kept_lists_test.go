@@ -61,11 +61,13 @@ func TestKeptLists(t *testing.T) {
 	c.version, c.name = 7, maxKeptList
 	wants("a long list", 3, true, true, true)
 	c.name = maxKeptList * 3 / 4
-	for folder := range 20 {
+	for folder := range 60 {
 		wants("a longer list", 100+folder, true, true, false)
 	}
-	wants("the last list", 119, false)
+	wants("the last list", 159, false)
 	wants("an evicted list", 100, true, false)
+	h.kept.mu.Lock()
+	defer h.kept.mu.Unlock()
 	if k := h.kept; k.bytes > maxKept || k.bytes < maxKept/2 || k.lists.Len() != maxKept/c.name {
 		t.Errorf("%d bytes in %d lists", k.bytes, k.lists.Len())
 	}

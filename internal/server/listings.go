@@ -233,11 +233,10 @@ func (h listHandlers) documentList(w *response, r *request) error {
 		return refusal.Blame("folder-id", err)
 	}
 	list, keep := h.kept.find(r.Context(), r.catalog, q, how)
-	if list != nil {
-		w.body("application/json", list)
-		return nil
-	}
 	w.Header().Set("Content-Type", "application/json")
+	if list != nil {
+		return list.send(w)
+	}
 	if keep == nil {
 		return stream(w, r, q, how)
 	}
@@ -282,17 +281,17 @@ func stream(w io.Writer, r *request, q store.Query, how listing) error {
 type keptLists struct {
 	mu sync.Mutex
 	// asked are lists that were requested once.
-	asked *simplelru.LRU[listKey, struct{}] // +checklocks:mu
-	lists *simplelru.LRU[listKey, keptList] // +checklocks:mu
+	asked *simplelru.LRU[listKey, struct{}]  // +checklocks:mu
+	lists *simplelru.LRU[listKey, *keptList] // +checklocks:mu
 	// bytes is the length of all lists.
 	bytes int // +checklocks:mu
 }
 
 // Limits of keptLists.
 const (
-	maxAsked    = 4096    // lists of which it is known that they were requested
-	maxKept     = 8 << 20 // bytes of all lists
-	maxKeptList = 1 << 20 // bytes of one of them
+	maxAsked    = 4096     // lists of which it is known that they were requested
+	maxKept     = 32 << 20 // bytes of all lists
+	maxKeptList = 1 << 20  // bytes of one of them
 )
 
 // listKey identifies a list. Who may see the folder may see all of it.
@@ -302,14 +301,26 @@ type listKey struct {
 	autoExport       bool
 }
 
+// keptList is a list as it was sent. It is not changed any more once it is kept.
 type keptList struct {
-	version store.Version
-	body    []byte
+	version store.Version // before it was read
+	parts   [][]byte
+	bytes   int
+}
+
+func (l *keptList) send(w *response) error {
+	w.Header().Set("Content-Length", strconv.Itoa(l.bytes))
+	for _, part := range l.parts {
+		if _, err := w.Write(part); err != nil {
+			return fmt.Errorf("send document list: %w", err)
+		}
+	}
+	return nil
 }
 
 func newKeptLists() *keptLists {
 	asked, err1 := simplelru.NewLRU[listKey, struct{}](maxAsked, nil)
-	lists, err2 := simplelru.NewLRU[listKey, keptList](maxAsked, nil)
+	lists, err2 := simplelru.NewLRU[listKey, *keptList](maxAsked, nil)
 	if err := errors.Join(err1, err2); err != nil {
 		panic(err) // the sizes are not positive
 	}
@@ -318,7 +329,7 @@ func newKeptLists() *keptLists {
 
 // find returns the list if it is kept and nothing was committed since; else, if the list is worth
 // keeping, keep takes what is sent.
-func (k *keptLists) find(ctx context.Context, c catalog.Documents, q store.Query, how listing) (list []byte, keep *keeping) {
+func (k *keptLists) find(ctx context.Context, c catalog.Documents, q store.Query, how listing) (list *keptList, keep *keeping) {
 	key := listKey{q, strings.Join(how.include, "\x00"), strings.Join(how.exclude, "\x00"), how.autoExport}
 	if k == nil || !k.again(key) {
 		return nil, nil
@@ -330,9 +341,9 @@ func (k *keptLists) find(ctx context.Context, c catalog.Documents, q store.Query
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if kept, ok := k.lists.Get(key); ok && kept.version == version {
-		return kept.body, nil
+		return kept, nil
 	}
-	return nil, &keeping{lists: k, key: key, version: version}
+	return nil, &keeping{lists: k, key: key, list: keptList{version: version}}
 }
 
 // again notes that a list is requested, and reports whether it was before.
@@ -347,44 +358,42 @@ func (k *keptLists) again(key listKey) bool {
 }
 
 // put keeps a list in place of those that were not requested for longest.
-func (k *keptLists) put(key listKey, list keptList) {
+func (k *keptLists) put(key listKey, list *keptList) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if old, ok := k.lists.Peek(key); ok {
-		k.bytes -= len(old.body)
+		k.bytes -= old.bytes
 		k.lists.Remove(key)
 	}
-	for k.bytes+len(list.body) > maxKept || k.lists.Len() >= maxAsked {
+	for k.bytes+list.bytes > maxKept || k.lists.Len() >= maxAsked {
 		_, oldest, _ := k.lists.RemoveOldest()
-		k.bytes -= len(oldest.body)
+		k.bytes -= oldest.bytes
 	}
 	k.lists.Add(key, list)
-	k.bytes += len(list.body)
+	k.bytes += list.bytes
 }
 
 // keeping collects a list that is being sent.
 type keeping struct {
-	lists   *keptLists
-	key     listKey
-	version store.Version
-	body    []byte
-	tooLong bool
+	lists *keptLists
+	key   listKey
+	list  keptList
 }
 
 // Write implements io.Writer.
 func (k *keeping) Write(p []byte) (int, error) {
-	if k.tooLong = k.tooLong || len(k.body)+len(p) > maxKeptList; k.tooLong {
-		k.body = nil
+	if k.list.bytes += len(p); k.list.bytes > maxKeptList {
+		k.list.parts = nil
 	} else {
-		k.body = append(k.body, p...)
+		k.list.parts = append(k.list.parts, bytes.Clone(p))
 	}
 	return len(p), nil
 }
 
 // whole keeps the list, all of which was sent.
 func (k *keeping) whole() {
-	if !k.tooLong {
-		k.lists.put(k.key, keptList{k.version, bytes.Clone(k.body)})
+	if k.list.bytes <= maxKeptList {
+		k.lists.put(k.key, &k.list)
 	}
 }
 
