@@ -18,6 +18,15 @@ const (
 
 	sshfsTuned = ",max_conns=4,kernel_cache,dir_cache=yes,dcache_timeout=3600,dcache_stat_timeout=3600,dcache_dir_timeout=3600," +
 		"dcache_max_size=200000,entry_timeout=3600,attr_timeout=3600"
+
+	// Names and contents of juicefs lie on this machine, so it is a reference and no network
+	// mount. The volume is made anew in each run.
+	juicefsVolume = `"sqlite3://$SERVERS/juicefs/meta.db"`
+	juicefsMount  = ` --no-usage-report --no-bgjob --attr-cache 3600 --entry-cache 3600 --dir-entry-cache 3600 --open-cache 3600 --readdir-cache `
+	juicefsSeed   = `mkdir -p "$SERVERS/juicefs/mnt" && cd "$SERVERS/juicefs" && ` +
+		`juicefs format ` + juicefsVolume + ` bench --storage file --bucket "$SERVERS/juicefs/contents/" --no-update --trash-days 0 && ` +
+		`juicefs mount ` + juicefsVolume + ` mnt -d` + juicefsMount + `--cache-dir "$SERVERS/juicefs/cache" --log "$SERVERS/juicefs/log" && ` +
+		`cp -r "$TREE/." mnt && sync -f mnt && juicefs umount mnt --flush && rm -rf cache`
 )
 
 func peers() []system {
@@ -51,5 +60,9 @@ func peers() []system {
 		davfs("davfs2-tuned", davfsTuned),
 		sshfs("sshfs", ""),
 		sshfs("sshfs-tuned", sshfsTuned),
+		{
+			name: "juicefs-tuned", needs: []string{"juicefs"}, root: true, seed: juicefsSeed, arrived: arrivedInMount,
+			mount: `exec juicefs mount ` + juicefsVolume + ` "$MNT"` + juicefsMount + `--cache-dir "$STATE/cache" --log "$STATE/log"`,
+		},
 	}
 }

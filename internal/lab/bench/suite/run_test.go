@@ -133,16 +133,26 @@ func TestExpectations(t *testing.T) {
 	}
 }
 
-// What is copied in arrives, is new each time, and does not stay.
+// What is copied in arrives, is new each time, and does not stay: whether cp copies, or each
+// file is synced.
 func TestCopyIn(t *testing.T) {
 	b := bench(t)
 	s := tree(t, b)
-	for _, id := range []string{copySmall, copyBig} {
-		if err := s.copyIn(t.Context(), id); err != nil {
-			t.Fatal(err)
-		}
-		if b.results.Entry(native, id).Times == nil || b.results.Entry(native, id+returned).Times == nil {
-			t.Errorf("%s was not measured", id)
+	seen := map[string]bool{}
+	for _, name := range []string{native, native, nativeSynced} {
+		s.sys = systemOf(name)
+		for _, id := range []string{copySmall, copyBig} {
+			if err := s.copyIn(t.Context(), id); err != nil {
+				t.Fatal(err)
+			}
+			if b.results.Entry(name, id).Times == nil || b.results.Entry(name, id+returned).Times == nil {
+				t.Errorf("%s was not measured", id)
+			}
+			digest, err := machine.Run(t.Context(), `find "$COPY" -type f -print0 | sort -z | xargs -0 cat | sha256sum`, []string{"COPY=" + s.copied[len(s.copied)-1]}, time.Minute)
+			if err != nil || seen[digest.Output] {
+				t.Errorf("%s by %s: %v, or bytes that were there before", id, name, err)
+			}
+			seen[digest.Output] = true
 		}
 	}
 	if err := s.end(t.Context()); err != nil {
