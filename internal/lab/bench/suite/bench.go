@@ -80,13 +80,9 @@ func (b *Bench) measureMounts(ctx context.Context, chosen []system) error {
 	if err := b.importFor(ctx, chosen); err != nil {
 		return err
 	}
-	for _, s := range chosen {
-		if s.seed == "" {
-			continue
-		}
-		b.say("filling %s", s.name)
-		if _, err := machine.Run(ctx, s.seed, b.env(), importLimit); err != nil {
-			return fmt.Errorf("fill %s: %w", s.name, err)
+	for i := range chosen {
+		if err := b.fill(ctx, &chosen[i]); err != nil {
+			return fmt.Errorf("fill %s: %w", chosen[i].name, err)
 		}
 	}
 	if err := b.warm(ctx); err != nil {
@@ -133,6 +129,23 @@ func (b *Bench) importFor(ctx context.Context, chosen []system) error {
 	b.results.Forget(own, "import")
 	b.record(own, "import", took.Seconds(), nil)
 	return nil
+}
+
+// fill makes the volume of a system that has no server, and copies the tree into it.
+func (b *Bench) fill(ctx context.Context, sys *system) (err error) {
+	if sys.volume == "" {
+		return nil
+	}
+	b.say("filling %s", sys.name)
+	if _, err := machine.Run(ctx, sys.volume, b.env(), time.Minute); err != nil {
+		return err
+	}
+	s, _, err := b.mount(ctx, sys, nil, "")
+	defer func() { err = errors.Join(err, s.end(ctx)) }()
+	if err == nil {
+		_, err = machine.Run(ctx, `cp -r "$TREE/." "$MNT"`, s.env, importLimit)
+	}
+	return err
 }
 
 // warm reads all that is served once, so that no server waits for a disk.

@@ -22,11 +22,10 @@ const (
 	// Names and contents of juicefs lie on this machine, so it is a reference and no network
 	// mount. The volume is made anew in each run.
 	juicefsVolume = `"sqlite3://$SERVERS/juicefs/meta.db"`
-	juicefsMount  = ` --no-usage-report --no-bgjob --attr-cache 3600 --entry-cache 3600 --dir-entry-cache 3600 --open-cache 3600 --readdir-cache `
-	juicefsSeed   = `mkdir -p "$SERVERS/juicefs/mnt" && cd "$SERVERS/juicefs" && ` +
-		`juicefs format ` + juicefsVolume + ` bench --storage file --bucket "$SERVERS/juicefs/contents/" --no-update --trash-days 0 && ` +
-		`juicefs mount ` + juicefsVolume + ` mnt -d` + juicefsMount + `--cache-dir "$SERVERS/juicefs/cache" --log "$SERVERS/juicefs/log" && ` +
-		`cp -r "$TREE/." mnt && sync -f mnt && juicefs umount mnt --flush && rm -rf cache`
+	juicefsFormat = `mkdir -p "$SERVERS/juicefs" && juicefs format ` + juicefsVolume +
+		` bench --storage file --bucket "$SERVERS/juicefs/contents/" --no-update --trash-days 0`
+	juicefsMount = `exec juicefs mount ` + juicefsVolume + ` "$MNT" --no-usage-report --no-bgjob --attr-cache 3600 --entry-cache 3600 ` +
+		`--dir-entry-cache 3600 --open-cache 3600 --readdir-cache --cache-dir "$STATE/cache" --log "$STATE/log"`
 )
 
 func peers() []system {
@@ -61,8 +60,7 @@ func peers() []system {
 		sshfs("sshfs", ""),
 		sshfs("sshfs-tuned", sshfsTuned),
 		{
-			name: "juicefs-tuned", needs: []string{"juicefs"}, root: true, seed: juicefsSeed, arrived: arrivedInMount,
-			mount: `exec juicefs mount ` + juicefsVolume + ` "$MNT"` + juicefsMount + `--cache-dir "$STATE/cache" --log "$STATE/log"`,
+			name: "juicefs-tuned", needs: []string{"juicefs"}, root: true, volume: juicefsFormat, mount: juicefsMount, arrived: arrivedInMount,
 		},
 	}
 }

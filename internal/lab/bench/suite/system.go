@@ -18,7 +18,7 @@ type system struct {
 	root   bool       // works for root only
 	server string     // the name of its server, "" for none
 	mode   delay.Mode // None: there is no network that could be slow
-	seed   string     // a command that fills what it is mounted on, where no server does
+	volume string     // a command that makes what is mounted, where no server has it
 	mount  string     // the command; "" for the plain file system
 	only   []string   // groups; nil for all
 	synced bool       // files are copied in one by one, each with an fdatasync, instead of by cp -r
