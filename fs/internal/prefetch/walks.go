@@ -2,6 +2,7 @@ package prefetch
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"github.com/archivefs/archivefs/archive"
@@ -16,6 +17,8 @@ type Walks struct {
 	ctx      context.Context // cancels prefetches at the end of the mount
 	o        Options
 	subtrees subtrees
+	// entered has the mandators whose structure Entering has requested.
+	entered sync.Map
 	// turn is held by the one prefetch in flight. Those who wait for it often need no other.
 	turn chan struct{}
 }
@@ -34,6 +37,16 @@ func (p *Walks) Opening(ctx context.Context, pid uint32, path []Folder) *Walk {
 		p.prefetch(ctx, w, path)
 	}
 	return w
+}
+
+// Entering notes that a folder is looked up in a mandator that wants a listing. The first time it
+// requests the structure of the mandator in the background, so that a path is known after one round
+// trip, however many folders it goes through.
+func (p *Walks) Entering(mandator archive.ID) {
+	if _, before := p.entered.LoadOrStore(mandator, true); before {
+		return
+	}
+	p.o.Go(func() { _, _ = p.Structure(p.ctx, mandator) }) // an error leaves each folder to its own listing
 }
 
 // LookingUp is Opening for a lookup of a name in a directory that wants a listing.
