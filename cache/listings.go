@@ -144,10 +144,11 @@ func (l *Listings[K, V]) Get(ctx context.Context, key K, fetch func(context.Cont
 // that has been invalidated since, or is too old.
 func (l *Listings[K, V]) offered(key K) (Entry[V], bool) {
 	l.mu.Lock()
-	entry, ok, err := l.cachedLocked(key) // another caller may have taken it
-	if ok = ok && err == nil; !ok {
-		entry, ok = l.takeLocked(key)
+	if entry, ok, err := l.cachedLocked(key); ok { // another caller has taken it
+		l.mu.Unlock()
+		return l.packing.whole(entry), err == nil
 	}
+	entry, ok := l.takeLocked(key)
 	l.mu.Unlock()
 	if !ok {
 		return Entry[V]{}, false
