@@ -50,9 +50,13 @@ func (p *Walks) Opening(ctx context.Context, pid uint32, path []Folder) *Walk {
 	return w
 }
 
-// Entering notes that a folder is looked up in a mandator that wants a listing. The first time it
-// requests the structure of the mandator in the background, so that a path is known after one round
-// trip, however many folders it goes through.
+// near is the time within which a service answers a listing if it is so near that a path costs less by
+// one request for each folder than by the structure of a mandator.
+const near = 3 * time.Millisecond
+
+// Entering notes that a folder is looked up in a mandator that wants a listing. The first time, and
+// unless the service is near, it requests the structure of the mandator in the background, so that a
+// path is known after one round trip, however many folders it goes through.
 func (p *Walks) Entering(mandator archive.ID) {
 	answered := make(chan struct{})
 	if _, before := p.entered.LoadOrStore(mandator, answered); before {
@@ -60,7 +64,10 @@ func (p *Walks) Entering(mandator archive.ID) {
 	}
 	p.o.Go(func() {
 		defer close(answered)
-		_, _ = p.Structure(p.ctx, mandator) // an error leaves each folder to its own listing
+		time.Sleep(near)
+		if !p.o.Folders.Fresh(mandator) {
+			_, _ = p.Structure(p.ctx, mandator) // an error leaves each folder to its own listing
+		}
 	})
 }
 

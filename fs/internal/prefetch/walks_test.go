@@ -288,11 +288,13 @@ func TestPlacingAllocatesLittle(t *testing.T) {
 	}
 }
 
-// A mandator's structure is requested when it is entered for the first time, and known from then on.
+// A mandator's structure is requested when it is entered for the first time, unless it has been listed
+// quickly, and known from then on.
 func TestEnteringAMandator(t *testing.T) {
-	m := newMount(t, &service{mandators: 2, folders: 3})
+	m := newMount(t, &service{mandators: 3, folders: 3})
 	m.o.Go = func(do func()) { do() }
-	for _, mandator := range []archive.ID{1, 1, 2, 1} {
+	m.o.Folders.Put(3, archive.Structure{})
+	for _, mandator := range []archive.ID{1, 1, 2, 1, 3} {
 		m.Entering(mandator)
 	}
 	if want := []string{"structure 1", "structure 2"}; !slices.Equal(m.asked, want) {
