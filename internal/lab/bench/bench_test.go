@@ -54,7 +54,7 @@ func TestSuiteAndPage(t *testing.T) {
 	dir := t.TempDir()
 	args := []string{
 		"--dir", filepath.Join(dir, "scratch"), "--results", filepath.Join(dir, "results.json"), "--archivefs", build(t), "--scale", "small",
-		"--repeats", "2", "--delay", "1ms", "--systems", "native-fdatasync,archivefs,archivefs-async,archivefs-foreign,archivefs-foreign-async",
+		"--repeats", "1", "--delay", "1ms", "--systems", "native-fdatasync,archivefs,archivefs-async,archivefs-foreign,archivefs-foreign-async",
 	}
 	o, _, err := readOptions(args)
 	if err != nil {
@@ -75,7 +75,7 @@ func TestSuiteAndPage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for workload, repeats := range map[string]int{"mount_ls": 2, "find_M_cold": 2, "cpin512": 2, "scale_1000_find": 2, "get512": 0} {
+	for workload, repeats := range map[string]int{"mount_ls": 1, "find_M_cold": 1, "cpin512": 1, "scale_1000_find": 1, "get512": 0} {
 		if e := s["archivefs"][workload]; e != nil && len(e.Times) != repeats || e == nil && repeats > 0 {
 			t.Errorf("%s: %+v", workload, e)
 		}

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -160,6 +161,30 @@ func TestCopyIn(t *testing.T) {
 	}
 	if files, _, err := arrivedInTree(t.Context(), s, ""); files != 0 || err != nil {
 		t.Errorf("%d files are left, %v", files, err)
+	}
+}
+
+// Each repeat is a measure, and the systems take turns.
+func TestRepeats(t *testing.T) {
+	b := bench(t)
+	var log strings.Builder
+	b.Log, b.Workloads = &log, []string{groupCopy}
+	if err := b.measure(t.Context(), []system{*systemOf(native), *systemOf(nativeSynced)}); err != nil || len(b.failures) > 0 {
+		t.Fatal(err, b.failures)
+	}
+	for _, name := range []string{native, nativeSynced} {
+		if n := len(b.results.Entry(name, copySmall).Times); n != b.Repeats {
+			t.Errorf("%s: %d measures", name, n)
+		}
+	}
+	var turns []string
+	for line := range strings.Lines(log.String()) {
+		if f := strings.Fields(line); len(f) > 1 && f[1] == copySmall {
+			turns = append(turns, f[0])
+		}
+	}
+	if !slices.Equal(turns, []string{native, nativeSynced, native, nativeSynced}) {
+		t.Errorf("in the order %v", turns)
 	}
 }
 
