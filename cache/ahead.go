@@ -25,7 +25,8 @@ func (l *Listings[K, V]) Ahead() *Ahead[K, V] {
 	return a
 }
 
-// Offer stores the answer of one key, unless a fresh one is known.
+// Offer stores the answer of one key, unless a fresh one is known. Callers that wait for a fetch of
+// the key take it.
 func (a *Ahead[K, V]) Offer(key K, value V) {
 	a.offer(key, a.l.packing.held(Entry[V]{Value: value, Fetched: a.l.now()}))
 }
@@ -43,6 +44,10 @@ func (a *Ahead[K, V]) offer(key K, entry Entry[V]) {
 		return
 	}
 	l.offers[key] = entry
+	if f := l.flights[key]; f != nil && !f.spared {
+		f.spared = true
+		close(f.offered)
+	}
 }
 
 // End ends the prefetch.

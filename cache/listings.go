@@ -124,13 +124,38 @@ func (l *Listings[K, V]) Get(ctx context.Context, key K, fetch func(context.Cont
 	f.waiting++
 	l.mu.Unlock()
 
-	select {
-	case <-f.done:
-		return f.entry, f.err
-	case <-ctx.Done():
-		l.leave(key, f)
-		return Entry[V]{}, ctx.Err()
+	for offered := f.offered; ; {
+		select {
+		case <-f.done:
+			return f.entry, f.err
+		case <-offered:
+			offered = nil
+			if entry, ok := l.offered(key); ok {
+				return entry, nil
+			}
+		case <-ctx.Done():
+			l.leave(key, f)
+			return Entry[V]{}, ctx.Err()
+		}
 	}
+}
+
+// offered returns the answer that a prefetch brought while the caller waited for a fetch; false if
+// that has been invalidated since, or is too old.
+func (l *Listings[K, V]) offered(key K) (Entry[V], bool) {
+	l.mu.Lock()
+	if entry, ok, err := l.cachedLocked(key); ok { // another caller has taken it
+		l.mu.Unlock()
+		return l.packing.whole(entry), err == nil
+	}
+	entry, ok := l.takeLocked(key)
+	l.mu.Unlock()
+	if !ok {
+		return Entry[V]{}, false
+	}
+	entry = l.packing.whole(entry)
+	l.keep(key, entry, nil)
+	return entry, true
 }
 
 // cachedLocked answers from memory, packed, and counts that; false: a fetch is needed.
@@ -287,13 +312,17 @@ type flight[V any] struct {
 	cancel context.CancelFunc
 	// waiting counts the callers. Guarded by Listings.mu.
 	waiting int
+	// offered is closed when a prefetch has brought an answer before; spared says that it is.
+	// Guarded by Listings.mu.
+	offered chan struct{}
+	spared  bool
 }
 
 // startLocked starts the fetch of key.
 // +checklocks:l.mu
 func (l *Listings[K, V]) startLocked(ctx context.Context, key K, fetch func(context.Context) (V, error)) *flight[V] {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	f := &flight[V]{done: make(chan struct{}), cancel: cancel}
+	f := &flight[V]{done: make(chan struct{}), offered: make(chan struct{}), cancel: cancel}
 	l.flights[key] = f
 	l.stats.Fetches++
 	go func() {

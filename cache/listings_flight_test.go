@@ -163,6 +163,63 @@ func TestListingsAnInterruptedCallerJoinsItsFetchAgain(t *testing.T) {
 	})
 }
 
+// Who waits for a fetch takes what a prefetch brings before, unless that is older than a change. The
+// fetch goes on, and its answer is not stored.
+func TestListingsAPrefetchAnswersWhoWaits(t *testing.T) {
+	for name, tt := range map[string]struct {
+		change func(*cache.Listings[string, string])
+		offers bool
+	}{
+		"untouched": {func(*cache.Listings[string, string]) {}, true},
+		"changed":   {func(l *cache.Listings[string, string]) { l.Invalidate("k") }, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				l := cache.NewListings[string, string](10, ttl, time.Now)
+				s, ahead := newSlow(), l.Ahead()
+				first, second := ask(t.Context(), l, s), ask(t.Context(), l, s)
+				tt.change(l)
+				ahead.Offer("k", "ahead")
+				ahead.End()
+				synctest.Wait()
+				if tt.offers != (len(first) == 1 && len(second) == 1) {
+					t.Fatalf("%d and %d answers before the fetch has ended", len(first), len(second))
+				}
+				s.release <- "fetched"
+				want := "fetched"
+				if tt.offers {
+					want = "ahead"
+				}
+				for _, got := range []answer{<-first, <-second} {
+					if got.entry.Value != want || got.err != nil {
+						t.Errorf("got %+v, want %s", got, want)
+					}
+				}
+				synctest.Wait()
+				if e, ok := l.Peek("k"); ok != tt.offers || ok && e.Value != want {
+					t.Errorf("stored %+v, %t", e, ok)
+				}
+			})
+		})
+	}
+}
+
+// Without a ttl nothing can be offered, and the fetch answers.
+func TestListingsAnOfferThatIsTooOldAnswersNobody(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := cache.NewListings[string, string](10, 0, time.Now)
+		s, ahead := newSlow(), l.Ahead()
+		got := ask(t.Context(), l, s)
+		ahead.Offer("k", "ahead")
+		synctest.Wait()
+		s.release <- "fetched"
+		if a := <-got; a.entry.Value != "fetched" {
+			t.Errorf("got %+v", a)
+		}
+		ahead.End()
+	})
+}
+
 func TestListingsServeACachedAnswerToACancelledCaller(t *testing.T) {
 	f := newFolder(t, 1)
 	f.answer = []string{"a"}

@@ -287,3 +287,20 @@ func TestPlacingAllocatesLittle(t *testing.T) {
 		t.Errorf("%v allocations for %d folders", allocs, placed)
 	}
 }
+
+// A mandator's structure is requested when it is entered for the first time, unless it has been listed
+// quickly, and known from then on.
+func TestEnteringAMandator(t *testing.T) {
+	m := newMount(t, &service{mandators: 3, folders: 3})
+	m.o.Go = func(do func()) { do() }
+	m.o.Folders.Put(3, archive.Structure{})
+	for _, mandator := range []archive.ID{1, 1, 2, 1, 3} {
+		m.Entering(mandator)
+	}
+	if want := []string{"structure 1", "structure 2"}; !slices.Equal(m.asked, want) {
+		t.Errorf("asked for %q, want %q", m.asked, want)
+	}
+	if !m.o.Folders.Fresh(102) || !m.o.Folders.Fresh(200) {
+		t.Error("folders below would be listed again")
+	}
+}
