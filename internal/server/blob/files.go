@@ -28,6 +28,7 @@ const (
 type Files struct {
 	*staging
 	dir    string
+	view   bool     // somebody else may be writing there
 	shards sync.Map // names of the durable sub-directories
 }
 
@@ -42,6 +43,7 @@ func OpenFiles(dir string) (*Files, error) {
 	if err := f.prepare(); err != nil {
 		return nil, err
 	}
+	_ = durable.Spread(dir) // a hint
 	return f, f.sweepHeld()
 }
 
@@ -68,7 +70,7 @@ func OpenSharedFiles(dir string) (*Files, error) {
 
 // ViewFiles only reads dir. It creates and sweeps nothing.
 func ViewFiles(dir string) *Files {
-	return &Files{staging: newStaging(filepath.Join(dir, incoming), true), dir: dir}
+	return &Files{staging: newStaging(filepath.Join(dir, incoming), true), dir: dir, view: true}
 }
 
 // Publish makes staged contents durable under their digests, with few syncs. When it returns a crash
@@ -80,6 +82,12 @@ func (f *Files) Publish(ctx context.Context, contents ...Staged) error {
 		return err
 	}
 	named := make([]durable.Named, 0, len(files))
+	var made []*os.File // of contents in memory
+	defer func() {
+		for _, file := range made {
+			_ = durable.Discard(file, nil)
+		}
+	}()
 	for _, staged := range files {
 		if staged.published {
 			kept, err := f.Has(ctx, staged.digest)
@@ -88,16 +96,20 @@ func (f *Files) Publish(ctx context.Context, contents ...Staged) error {
 			}
 			if kept {
 				continue
-			}
-			if err := staged.renew(); err != nil { // another process has removed it
-				return fmt.Errorf("publish content again: %w", err)
-			}
+			} // else another process has removed it
 		}
 		target := f.path(staged.digest)
 		if err := f.makeShard(filepath.Base(filepath.Dir(target))); err != nil {
 			return fmt.Errorf("make content directory: %w", err)
 		}
-		named = append(named, durable.Named{File: staged.File, Path: target})
+		file, err := staged.file(filepath.Dir(target))
+		if err != nil {
+			return fmt.Errorf("write content: %w", err)
+		}
+		if file != staged.File {
+			made = append(made, file)
+		}
+		named = append(named, durable.Named{File: file, Path: target})
 	}
 	if err := durable.PublishAll(named); err != nil {
 		return fmt.Errorf("publish content: %w", err)
@@ -270,7 +282,8 @@ func (f *Files) Claimed(_ context.Context, id string) error {
 	return whose(f.dir, string(found), err, id)
 }
 
-// Walk calls each for every content published before that time. each may remove it.
+// Walk calls each for every content published before that time. each may remove it. Files that a killed
+// process was about to publish before that time are removed, except by ViewFiles.
 func (f *Files) Walk(ctx context.Context, before time.Time, each func(digest string) error) error {
 	err := filepath.WalkDir(f.dir, func(path string, entry fs.DirEntry, err error) error {
 		switch {
@@ -278,7 +291,11 @@ func (f *Files) Walk(ctx context.Context, before time.Time, each func(digest str
 			return err
 		case entry.IsDir() && (path == filepath.Join(f.dir, incoming) || path == f.held()):
 			return fs.SkipDir
-		case !entry.Type().IsRegular() || !valid(entry.Name()):
+		case !entry.Type().IsRegular():
+			return ctx.Err()
+		}
+		temporary := durable.IsTemp(entry.Name()) && !f.view
+		if !temporary && !valid(entry.Name()) {
 			return ctx.Err()
 		}
 		info, err := entry.Info()
@@ -287,6 +304,12 @@ func (f *Files) Walk(ctx context.Context, before time.Time, each func(digest str
 		}
 		if err != nil || info.ModTime().After(before) {
 			return err
+		}
+		if temporary {
+			if err := os.Remove(path); !errors.Is(err, fs.ErrNotExist) {
+				return err
+			}
+			return nil
 		}
 		return each(entry.Name())
 	})
