@@ -10,11 +10,13 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/archivefs/archivefs/internal/durable"
+	"github.com/archivefs/archivefs/internal/redolog"
 )
 
 const (
@@ -29,7 +31,12 @@ type Files struct {
 	*staging
 	dir    string
 	view   bool     // somebody else may be writing there
-	shards sync.Map // names of the durable sub-directories
+	shards sync.Map // names of the sub-directories that were made, and whether they are durable
+
+	log      *redolog.Log // nil without one
+	before   atomic.Int64 // how many contents are published without it first
+	unsynced sync.Map     // digests of contents whose sync has failed
+	past     past
 }
 
 // OpenFiles creates dir (0700) and removes staged files of an interrupted upload. The caller makes
@@ -68,7 +75,8 @@ func OpenSharedFiles(dir string) (*Files, error) {
 	return f, f.sweepHeld()
 }
 
-// ViewFiles only reads dir. It creates and sweeps nothing.
+// ViewFiles only reads dir, and contents that its redo log has from there, because files may be lost or
+// torn after a crash of the machine until a service repairs them. It creates and sweeps nothing.
 func ViewFiles(dir string) *Files {
 	return &Files{staging: newStaging(filepath.Join(dir, incoming), true), dir: dir, view: true}
 }
@@ -81,6 +89,18 @@ func (f *Files) Publish(ctx context.Context, contents ...Staged) error {
 	if err != nil {
 		return err
 	}
+	files, err = f.lacking(ctx, files)
+	if err != nil {
+		return err
+	}
+	var size int64
+	for _, staged := range files {
+		size += staged.size
+	}
+	publish, shard := durable.PublishAll, f.makeShard
+	if f.log != nil && size <= logged {
+		publish, shard = func(named []durable.Named) error { return f.appendAll(named, files) }, f.placeShard
+	}
 	named := make([]durable.Named, 0, len(files))
 	var made []*os.File // of contents in memory
 	defer func() {
@@ -89,17 +109,8 @@ func (f *Files) Publish(ctx context.Context, contents ...Staged) error {
 		}
 	}()
 	for _, staged := range files {
-		if staged.published {
-			kept, err := f.Has(ctx, staged.digest)
-			if err != nil {
-				return err
-			}
-			if kept {
-				continue
-			} // else another process has removed it
-		}
 		target := f.path(staged.digest)
-		if err := f.makeShard(filepath.Base(filepath.Dir(target))); err != nil {
+		if err := shard(filepath.Base(filepath.Dir(target))); err != nil {
 			return fmt.Errorf("make content directory: %w", err)
 		}
 		file, err := staged.file(filepath.Dir(target))
@@ -111,13 +122,29 @@ func (f *Files) Publish(ctx context.Context, contents ...Staged) error {
 		}
 		named = append(named, durable.Named{File: file, Path: target})
 	}
-	if err := durable.PublishAll(named); err != nil {
+	if err := publish(named); err != nil {
 		return fmt.Errorf("publish content: %w", err)
 	}
 	for _, staged := range files {
 		staged.published = true
 	}
 	return nil
+}
+
+// lacking returns the contents that are not published, or that another process has removed since.
+func (f *Files) lacking(ctx context.Context, files []*stagedFile) (lacking []*stagedFile, err error) {
+	for _, staged := range files {
+		kept := staged.published
+		if kept {
+			if kept, err = f.Has(ctx, staged.digest); err != nil {
+				return nil, err
+			}
+		}
+		if !kept {
+			lacking = append(lacking, staged)
+		}
+	}
+	return lacking, nil
 }
 
 // makeShard creates a sub-directory and makes its name durable, even if it existed: its creator may
@@ -127,7 +154,7 @@ func (f *Files) makeShard(name string) error {
 	if err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
-	if _, kept := f.shards.Load(name); kept && err != nil {
+	if kept, _ := f.shards.Load(name); kept == true && err != nil {
 		return nil
 	}
 	there, err := os.ReadDir(f.dir)
@@ -143,10 +170,25 @@ func (f *Files) makeShard(name string) error {
 	return nil
 }
 
+// placeShard creates a sub-directory whose name becomes durable later, by makeShard.
+func (f *Files) placeShard(name string) error {
+	if _, there := f.shards.Load(name); there {
+		return nil
+	}
+	if err := os.Mkdir(filepath.Join(f.dir, name), 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	f.shards.LoadOrStore(name, false)
+	return nil
+}
+
 // Open opens a content for reading. The error is ErrMissing if there is none.
 func (f *Files) Open(_ context.Context, digest string) (io.ReadSeekCloser, error) {
 	if !valid(digest) {
 		return nil, fmt.Errorf("content %q: %w", digest, ErrMissing)
+	}
+	if content := f.inLog(digest); content != nil {
+		return content, nil
 	}
 	file, err := os.Open(f.path(digest))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -357,9 +399,12 @@ func HoldFiles(dir string) (*Hold, error) {
 }
 
 // Open opens a content that existed when the hold began, or was added later and not removed.
-func (h *Hold) Open(_ context.Context, digest string) (*os.File, error) {
+func (h *Hold) Open(_ context.Context, digest string) (io.ReadCloser, error) {
 	if !valid(digest) {
 		return nil, fmt.Errorf("content %q: %w", digest, ErrMissing)
+	}
+	if content := h.files.inLog(digest); content != nil {
+		return content, nil
 	}
 	// The order matters: a content moves only from its place to held. If it was then published again,
 	// it is back in its place.
@@ -378,7 +423,7 @@ func (h *Hold) Open(_ context.Context, digest string) (*os.File, error) {
 // Release removes the contents that were removed during the hold.
 func (h *Hold) Release() error {
 	err := h.files.clearHeld() // a remover that comes now finds the directory gone
-	if err := errors.Join(err, h.lock.Close()); err != nil {
+	if err := errors.Join(err, h.lock.Close(), h.files.Close()); err != nil {
 		return fmt.Errorf("release contents: %w", err)
 	}
 	return nil
