@@ -103,9 +103,14 @@ func (f *Files) Publish(ctx context.Context, contents ...Staged) error {
 	}
 	named := make([]durable.Named, 0, len(files))
 	var made []*os.File // of contents in memory
+	done := false
 	defer func() {
 		for _, file := range made {
-			_ = durable.Discard(file, nil)
+			if done {
+				_ = file.Close()
+			} else {
+				_ = durable.Discard(file, nil)
+			}
 		}
 	}()
 	for _, staged := range files {
@@ -128,6 +133,7 @@ func (f *Files) Publish(ctx context.Context, contents ...Staged) error {
 	for _, staged := range files {
 		staged.published = true
 	}
+	done = true
 	return nil
 }
 

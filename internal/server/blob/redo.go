@@ -80,20 +80,25 @@ func (f *Files) appendAll(named []durable.Named, contents []*stagedFile) error {
 			return err
 		}
 	}
+	if len(contents) == 1 { // as of each upload: nobody else has to be woken
+		return f.append(contents[0])
+	}
 	var group errgroup.Group
 	for _, staged := range contents {
-		group.Go(func() error {
-			err := redolog.ErrFull
-			if f.before.Add(-1) < 0 {
-				err = f.log.Append(redolog.Entry{Key: staged.digest, Body: io.NewSectionReader(staged, 0, staged.size)})
-			}
-			if errors.Is(err, redolog.ErrFull) {
-				return f.settle([]string{staged.digest})
-			}
-			return err
-		})
+		group.Go(func() error { return f.append(staged) })
 	}
 	return group.Wait()
+}
+
+func (f *Files) append(staged *stagedFile) error {
+	err := redolog.ErrFull
+	if f.before.Add(-1) < 0 {
+		err = f.log.Append(redolog.Entry{Key: staged.digest, Body: io.NewSectionReader(staged, 0, staged.size)})
+	}
+	if errors.Is(err, redolog.ErrFull) {
+		return f.settle([]string{staged.digest})
+	}
+	return err
 }
 
 // settle makes contents durable in place. Removed ones are left out.
