@@ -49,7 +49,7 @@ func (f *Files) KeepLog(o LogOptions) error {
 		o.Worth = 0
 	}
 	var disk unix.Statfs_t
-	if err := unix.Statfs(f.dir, &disk); err != nil || int64(disk.Bavail) < 2*roomy*o.Size/int64(disk.Bsize) { //nolint:unconvert // the types differ between systems
+	if err := unix.Statfs(f.dir, &disk); err != nil || int64(disk.Bavail)*int64(disk.Bsize) < 2*roomy*o.Size { //nolint:unconvert,gosec // the types differ between systems
 		o.Size = 0 // then it takes no entries
 	}
 	opened, err := redolog.Open(redolog.Options{Dir: f.dir, Size: o.Size, Replay: f.replay, Settle: f.settle, Log: o.Log})
