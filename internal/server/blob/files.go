@@ -156,11 +156,12 @@ func (f *Files) lacking(ctx context.Context, files []*stagedFile) (lacking []*st
 // makeShard creates a sub-directory and makes its name durable, even if it existed: its creator may
 // not have synced it yet. One sync covers all existing names.
 func (f *Files) makeShard(name string) error {
-	if kept, _ := f.shards.Load(name); kept == true {
-		return nil
-	}
-	if err := os.Mkdir(filepath.Join(f.dir, name), 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+	err := os.Mkdir(filepath.Join(f.dir, name), 0o700)
+	if err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
+	}
+	if kept, _ := f.shards.Load(name); kept == true && err != nil {
+		return nil
 	}
 	there, err := os.ReadDir(f.dir)
 	if err != nil {
