@@ -178,9 +178,6 @@ func (f *Files) makeShard(name string) error {
 
 // placeShard creates a sub-directory whose name becomes durable later, by makeShard.
 func (f *Files) placeShard(name string) error {
-	if _, there := f.shards.Load(name); there {
-		return nil
-	}
 	if err := os.Mkdir(filepath.Join(f.dir, name), 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}

@@ -64,8 +64,10 @@ type stagedFile struct {
 	published bool // its file was renamed, so that there is nothing to remove
 	discarded bool
 
-	mu     sync.RWMutex
-	memory *[chunk]byte // +checklocks:mu // nil in a file, and after Discard
+	mu sync.RWMutex
+	// memory has the bytes; nil in a file, and after Discard.
+	// +checklocks:mu
+	memory *[chunk]byte
 }
 
 // Stage reads r to its end. It wraps errors of r, and leaves nothing after an error. The memory used
