@@ -51,10 +51,12 @@ func (s *Store) openFile(ctx context.Context, file string, prepare func(inFile, 
 	if err != nil {
 		return err
 	}
+	s.write.group = &group{}
 	if err := prepare(inFile{}, ctx, s.write); err != nil {
 		return err
 	}
-	if err := s.write.compile(ctx, selectFolder, selectLineage, changeDocument, selectKnown, selectPerson, insertDocument, insertEntry); err != nil {
+	if err := s.write.compile(ctx, selectFolder, selectLineage, changeDocument, selectKnown, selectPerson, insertDocument, insertEntry,
+		beginPart, dropPart, finishPart); err != nil {
 		return err
 	}
 	s.read, err = openPool(file, max(4, 2*runtime.NumCPU())+1, url.Values{ // and one to watch
