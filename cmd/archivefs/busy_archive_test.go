@@ -130,8 +130,9 @@ func (b *busyArchive) remove(id int64) error {
 	return err
 }
 
-// kept is the content of a document that keep adds. It is so long that it is received into a file.
-func kept(name string) string { return strings.Repeat(name+" ", 30_000) }
+// kept is the content of a document that keep adds. It is so long that it is received into a file, and
+// has few words to index.
+func kept(name string) string { return name + strings.Repeat(" ", 300_000) }
 
 // keep uploads documents that nobody touches any more, and returns their names.
 func (b *busyArchive) keep(n int) (names []string) {
