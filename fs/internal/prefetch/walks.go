@@ -1,6 +1,7 @@
 package prefetch
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"sync"
@@ -50,8 +51,8 @@ func (p *Walks) Opening(ctx context.Context, pid uint32, path []Folder) *Walk {
 	return w
 }
 
-// near is the time within which a service answers a listing if it is so near that a path costs less by
-// one request for each folder than by the structure of a mandator.
+// near is Options.Near by default: a service that answers a listing sooner is so near that a path costs
+// less by one request for each folder than by the structure of a mandator.
 const near = 3 * time.Millisecond
 
 // patience is how long Entering waits for a structure: a very large one costs more than it saves, and
@@ -62,13 +63,16 @@ const patience = 2 * time.Second
 // unless the service is near, it requests the structure of the mandator in the background, so that a
 // path is known after one round trip, however many folders it goes through.
 func (p *Walks) Entering(mandator archive.ID) {
+	if p.o.Near < 0 {
+		return
+	}
 	answered := make(chan struct{})
 	if _, before := p.entered.LoadOrStore(mandator, answered); before {
 		return
 	}
 	p.o.Go(func() {
 		defer close(answered)
-		time.Sleep(near)
+		time.Sleep(cmp.Or(p.o.Near, near))
 		if !p.o.Folders.Fresh(mandator) {
 			ctx, cancel := context.WithTimeout(p.ctx, patience)
 			defer cancel()
