@@ -18,7 +18,7 @@ func (tr *testTree) list(d *Dir, list ...string) (stale []string) {
 	packed := cache.PackedDocuments().Pack(docs(list...))
 	docs := cache.PackedDocuments().Unpack(packed)
 	stale = sorted(d.Tree.mergeDocuments(d, docs, tr.next(), pdf))
-	d.noteOrigin(docs, packed)
+	d.noteOrigin(docs, tr.spill.Hold(packed))
 	return stale
 }
 

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/cache"
 	"github.com/archivefs/archivefs/fs/internal/inode"
 	"github.com/archivefs/archivefs/fs/internal/names"
 	"github.com/archivefs/archivefs/fs/internal/prefetch"
@@ -382,10 +383,10 @@ func (d *Dir) Lengths() *view.FolderLengths {
 
 // noteOrigin notes docs, packed, as the origin of the directory's documents if it is the listing that
 // was merged last. Documents of an inbox are never compacted, because they can be changed and removed.
-func (d *Dir) noteOrigin(docs []archive.Document, packed string) {
+func (d *Dir) noteOrigin(docs []archive.Document, packed cache.Packed) {
 	d.Mu.Lock()
 	defer d.Mu.Unlock()
-	if !d.Kind.Archives() || packed == "" || d.Shown.origin != nil && d.Shown.origin.compacted {
+	if !d.Kind.Archives() || packed.IsZero() || d.Shown.origin != nil && d.Shown.origin.compacted {
 		return
 	}
 	d.Shown.origin = nil
@@ -403,6 +404,9 @@ func (d *Dir) Compact() {
 	d.Mu.Lock()
 	defer d.Mu.Unlock()
 	l := d.Shown.origin
+	if l != nil {
+		l.text = ""
+	}
 	if l == nil || l.compacted || !d.compactableLocked(l.docs) {
 		return
 	}
@@ -454,7 +458,14 @@ func (d *Dir) KnowsFolders(n need) bool {
 func (d *Dir) KnowsDocuments(n need) bool {
 	d.Mu.Lock()
 	defer d.Mu.Unlock()
-	return d.servesLocked(&d.Files, n)
+	if !d.servesLocked(&d.Files, n) {
+		return false
+	}
+	if d.Shown.IsCompacted() && !d.Shown.readable() {
+		d.Shown.lose()
+		return false
+	}
+	return true
 }
 
 // servesLocked reports whether the listing m of the directory is fresh enough for n. Inboxes share one

@@ -20,7 +20,10 @@ import (
 
 // origin is the listing that the documents of a directory come from.
 type origin struct {
-	packed string
+	packed cache.Packed
+	// text is the packed listing once the directory was found to be known, so that it can be expanded
+	// whatever happens to the disk; empty before, and after Dir.Compact.
+	text string
 	// docs is the unpacked listing, which the entries point into; nil while compacted.
 	docs      []archive.Document
 	compacted bool
@@ -50,9 +53,31 @@ type contents struct {
 // Here returns the entries and expands them if necessary.
 func (s *nameSet) Here() *contents {
 	if s.IsCompacted() {
-		s.expand(s.origin)
+		if s.readable() {
+			s.expand(s.origin)
+		} else {
+			s.lose()
+		}
 	}
 	return &s.Held
+}
+
+// readable reports whether a compacted directory can be expanded, and makes sure that it still can be
+// when that is needed.
+func (s *nameSet) readable() (ok bool) {
+	if s.origin.text == "" {
+		s.origin.text, ok = s.origin.packed.Text()
+		return ok
+	}
+	return true
+}
+
+// lose drops the documents of a compacted directory that cannot be expanded: it must be listed again. As
+// everywhere in nameSet, Mu of the directory is held.
+// +checklocksignore
+func (s *nameSet) lose() {
+	s.origin = nil
+	s.dir.Files.Serial, s.dir.Files.Fetched = 0, time.Time{}
 }
 
 // IsCompacted reports whether the directory is in its compacted form.
@@ -60,8 +85,8 @@ func (s *nameSet) IsCompacted() bool { return s.origin != nil && s.origin.compac
 
 // expand undoes Dir.Compact.
 func (s *nameSet) expand(l *origin) {
-	l.docs = cache.PackedDocuments().Unpack(l.packed)
-	l.compacted = false
+	l.docs = cache.PackedDocuments().Unpack(l.text)
+	l.compacted, l.text = false, ""
 	entries := make([]Entry, len(l.docs))
 	all := append(make([]*Entry, 0, len(l.docs)+len(s.Folders.List)), s.Held.Names.All()...)
 	s.Held.Docs.List = make([]idEntry, len(l.docs))
