@@ -71,12 +71,26 @@ type spillSlot struct {
 
 // Packed is a packed listing. It can be copied. The zero value is none.
 type Packed struct {
-	text    string // empty for one that can be spilled
+	text    string // empty for one that can be spilled, unless it is pinned
 	spilled *spilled
 }
 
 // IsZero reports whether p is none.
 func (p Packed) IsZero() bool { return p.text == "" && p.spilled == nil }
+
+// Pin returns p with its text in memory, until Unpin; false: the listing is lost.
+func (p Packed) Pin() (Packed, bool) {
+	text, ok := p.Text()
+	return Packed{text: text, spilled: p.spilled}, ok
+}
+
+// Unpin returns p as it was before Pin.
+func (p Packed) Unpin() Packed {
+	if p.spilled != nil {
+		p.text = ""
+	}
+	return p
+}
 
 // spilled is a listing in memory, or in the file of its Spill.
 type spilled struct {
@@ -127,7 +141,7 @@ func (s *Spill) Hold(text string) Packed {
 
 // Text returns the packed form. It returns false if that cannot be read back; then the listing is lost.
 func (p Packed) Text() (text string, ok bool) {
-	if p.spilled == nil {
+	if p.text != "" || p.spilled == nil {
 		return p.text, true
 	}
 	return p.spilled.use()

@@ -63,7 +63,7 @@ func (p *Walks) prefetch(ctx context.Context, w *Walk, path []Folder) {
 		if !path[0].Wants() || !p.structureAround(w, path) { // the previous prefetch may have brought it
 			return
 		}
-		if top, ok := p.widest(w, path, p.spend(w)); ok {
+		if top, ok := p.widest(w, path, min(p.spend(w), p.subtrees.most())); ok {
 			p.listBelow(top)
 		}
 	})
@@ -162,6 +162,7 @@ func (p *Walks) listBelow(top archive.ID) {
 	}
 	if lists != nil {
 		p.o.Decoded(lists.Len())
+		p.subtrees.listed(top, lists.Len())
 	}
 }
 

@@ -25,7 +25,7 @@ func (tr *testTree) list(d *Dir, list ...string) (stale []string) {
 func isCompacted(d *Dir) bool {
 	d.Mu.Lock()
 	defer d.Mu.Unlock()
-	return d.Shown.origin != nil && d.Shown.origin.compacted && len(d.Shown.Held.Docs.List) == 0
+	return d.Shown.IsCompacted() && len(d.Shown.Held.Docs.List) == 0
 }
 
 func shownIn(d *Dir) (names []string) {

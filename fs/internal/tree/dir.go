@@ -28,13 +28,13 @@ type Dir struct {
 	// Node holds the directory's inode, nothing before its first lookup; Attached makes it once.
 	Node     atomic.Value
 	Attached sync.Once
+	Unread   atomic.Bool // one of its documents was closed unread, and none was read since
 
 	// NamedFor is the walk that got this directory's documents by name only, until somebody looks at
 	// one of them.
 	NamedFor atomic.Pointer[prefetch.Walk]
 
 	learned atomic.Pointer[view.FolderLengths] // made by the first call of Lengths
-	Unread  atomic.Bool                        // one of its documents was closed unread, and none was read since
 
 	changes atomic.Uint64 // counts calls of Outdate
 	// Lease says until when the kernel may use cached names of the directory.
@@ -386,7 +386,7 @@ func (d *Dir) Lengths() *view.FolderLengths {
 func (d *Dir) noteOrigin(docs []archive.Document, packed cache.Packed) {
 	d.Mu.Lock()
 	defer d.Mu.Unlock()
-	if !d.Kind.Archives() || packed.IsZero() || d.Shown.origin != nil && d.Shown.origin.compacted {
+	if !d.Kind.Archives() || packed.IsZero() || d.Shown.IsCompacted() {
 		return
 	}
 	d.Shown.origin = nil
@@ -404,10 +404,10 @@ func (d *Dir) Compact() {
 	d.Mu.Lock()
 	defer d.Mu.Unlock()
 	l := d.Shown.origin
-	if l != nil {
-		l.text = ""
+	if d.Shown.IsCompacted() {
+		l.packed = l.packed.Unpin()
 	}
-	if l == nil || l.compacted || !d.compactableLocked(l.docs) {
+	if l == nil || l.docs == nil || !d.compactableLocked(l.docs) {
 		return
 	}
 	l.names = shownNames(d.Shown.Held.Docs.List)
@@ -419,7 +419,7 @@ func (d *Dir) Compact() {
 	}
 	d.Shown.Held = contents{}
 	d.Shown.Held.Names.fill(rest)
-	l.docs, l.compacted = nil, true
+	l.docs = nil
 }
 
 // compactableLocked reports whether the directory's documents are exactly those of the listing, and

@@ -20,14 +20,12 @@ import (
 
 // origin is the listing that the documents of a directory come from.
 type origin struct {
+	// packed is pinned from the moment at which the compacted directory was found to be known until it
+	// is expanded or Dir.Compact is called again: whatever happens to the disk, it can be expanded.
 	packed cache.Packed
-	// text is the packed listing once the directory was found to be known, so that it can be expanded
-	// whatever happens to the disk; empty before, and after Dir.Compact.
-	text string
 	// docs is the unpacked listing, which the entries point into; nil while compacted.
-	docs      []archive.Document
-	compacted bool
-	names     string // the shown names while compacted (appendShown); empty: all are the documents' own
+	docs  []archive.Document
+	names string // the shown names while compacted (appendShown); empty: all are the documents' own
 }
 
 // nameSet holds the names that a directory shows, and their entries: folders and documents under their
@@ -65,11 +63,8 @@ func (s *nameSet) Here() *contents {
 // readable reports whether a compacted directory can be expanded, and makes sure that it still can be
 // when that is needed.
 func (s *nameSet) readable() (ok bool) {
-	if s.origin.text == "" {
-		s.origin.text, ok = s.origin.packed.Text()
-		return ok
-	}
-	return true
+	s.origin.packed, ok = s.origin.packed.Pin()
+	return ok
 }
 
 // lose drops the documents of a compacted directory that cannot be expanded: it must be listed again. As
@@ -81,12 +76,13 @@ func (s *nameSet) lose() {
 }
 
 // IsCompacted reports whether the directory is in its compacted form.
-func (s *nameSet) IsCompacted() bool { return s.origin != nil && s.origin.compacted }
+func (s *nameSet) IsCompacted() bool { return s.origin != nil && s.origin.docs == nil }
 
 // expand undoes Dir.Compact.
 func (s *nameSet) expand(l *origin) {
-	l.docs = cache.PackedDocuments().Unpack(l.text)
-	l.compacted, l.text = false, ""
+	text, _ := l.packed.Text() // it is pinned
+	l.docs = cache.PackedDocuments().Unpack(text)
+	l.packed = l.packed.Unpin()
 	entries := make([]Entry, len(l.docs))
 	all := append(make([]*Entry, 0, len(l.docs)+len(s.Folders.List)), s.Held.Names.All()...)
 	s.Held.Docs.List = make([]idEntry, len(l.docs))
