@@ -103,18 +103,22 @@ func (s *subtrees) recursive(top archive.ID, lists *cache.PackedLists) bool {
 	return s.proven
 }
 
-// listed notes that a recursive list of top had so many documents.
-func (s *subtrees) listed(top archive.ID, documents int) {
+// listed notes that a recursive list of so many folders had so many documents.
+func (s *subtrees) listed(folders, documents int) {
+	if folders == 0 {
+		return
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.each = documents/max(s.known[top].folders, 1) + 1
+	s.each = documents/folders + 1
 }
 
-// most returns how many folders the next recursive list may cover.
+// most returns how many folders the next recursive list may cover. It is never so few that a single
+// large folder would end all such lists.
 func (s *subtrees) most() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return maxDocuments / max(s.each, 1)
+	return max(maxDocuments/max(s.each, 1), lookupBudget)
 }
 
 // mayList reports whether to request recursive lists.

@@ -142,6 +142,7 @@ func (p *Walks) listBelow(top archive.ID) {
 	if !p.subtrees.mayList(p.o.Now()) {
 		return
 	}
+	around, _ := p.subtrees.of(top, p.o.Now()) // it expires while it is listed
 	offers := p.o.Documents.Ahead()
 	defer offers.End()
 	options := p.o.List
@@ -162,7 +163,7 @@ func (p *Walks) listBelow(top archive.ID) {
 	}
 	if lists != nil {
 		p.o.Decoded(lists.Len())
-		p.subtrees.listed(top, lists.Len())
+		p.subtrees.listed(around.folders, lists.Len())
 	}
 }
 
