@@ -33,7 +33,7 @@ func (a *Ahead[K, V]) Offer(key K, value V) {
 
 // OfferPacked is Offer of a packed answer.
 func (a *Ahead[K, V]) OfferPacked(key K, packed string) {
-	a.offer(key, Entry[V]{Packed: packed, Fetched: a.l.now()})
+	a.offer(key, Entry[V]{Packed: a.l.packing.spill.Hold(packed), Fetched: a.l.now()})
 }
 
 func (a *Ahead[K, V]) offer(key K, entry Entry[V]) {

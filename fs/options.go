@@ -35,6 +35,8 @@ type Options struct {
 	Facts   *cache.Facts
 	// Known keeps listings beyond the mount; nil keeps none.
 	Known *cache.Known
+	// Spill bounds the memory of listings; nil does not.
+	Spill *cache.Spill
 	Spool *spool.Spool
 	State *state.Store
 	Log   logrus.FieldLogger

@@ -126,7 +126,7 @@ func (p *Walks) join(w *Walk, path []Folder) (f *flight, own bool) {
 	p.flight = f
 	p.o.Go(func() {
 		if p.structureAround(w, path) {
-			f.top, _ = p.widest(w, path, p.spend(w))
+			f.top, _ = p.widest(w, path, min(p.spend(w), p.subtrees.most()))
 		}
 		close(f.known)
 		if f.top != 0 {
@@ -214,6 +214,7 @@ func (p *Walks) listBelow(top archive.ID) {
 	if !p.subtrees.mayList(p.o.Now()) {
 		return
 	}
+	around, _ := p.subtrees.of(top, p.o.Now()) // it expires while it is listed
 	offers := p.o.Documents.Ahead()
 	defer offers.End()
 	options := p.o.List
@@ -234,6 +235,7 @@ func (p *Walks) listBelow(top archive.ID) {
 	}
 	if lists != nil {
 		p.o.Decoded(lists.Len())
+		p.subtrees.listed(around.folders, lists.Len())
 	}
 }
 

@@ -235,6 +235,19 @@ func TestPrefetchGoesOnWithoutItsCaller(t *testing.T) {
 	m.wantAsked(t, "structure 1", "list 1")
 }
 
+// The more documents the folders of the last list had, the fewer folders the next one covers, so that a
+// walk does not wait for a million of them.
+func TestListsOfFullFoldersCoverFew(t *testing.T) {
+	m := newMount(t, &service{mandators: 1, folders: 2 * lookupBudget})
+	m.subtrees.listed(1, maxDocuments)
+	m.opens(t, 0, 1, 100)
+	m.wantAsked(t, "structure 1")
+	m.subtrees.listed(0, 1) // a folder of which nothing is known any more says nothing
+	m.subtrees.listed(1000, 2000)
+	m.opens(t, 101)
+	m.wantAsked(t, "structure 1", "list 1")
+}
+
 // placed are the folders of a recursive list, beside the one that was listed, and placedIn the
 // documents in each.
 const placed, placedIn = 1000, 10

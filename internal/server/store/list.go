@@ -93,12 +93,12 @@ func (a Archive) eachListed(ctx context.Context, ids []archive.ID, each func(Lis
 }
 
 const (
-	selectIDs      = "SELECT id FROM document WHERE folder = ? AND created >= ? ORDER BY id"
-	selectIDsBelow = `WITH RECURSIVE down (id) AS (
+	selectIDs = "SELECT id FROM document WHERE folder = ? AND created >= ? ORDER BY id"
+	// The sum keeps SQLite from reading all documents in the order of their ids.
+	selectIDsBelow = `SELECT id FROM document WHERE folder IN (WITH RECURSIVE down (id) AS (
 		SELECT id FROM folder WHERE id = ? AND tenant = ?
 		UNION ALL SELECT folder.id FROM folder JOIN down ON folder.parent = down.id)
-		SELECT document.id FROM down JOIN document ON document.folder = down.id
-		WHERE document.created >= ? ORDER BY document.id`
+		SELECT id FROM down) AND created >= ? ORDER BY id + 0`
 )
 
 // chosen reads only the index. The caller has checked that the folder is the tenant's; then so is
