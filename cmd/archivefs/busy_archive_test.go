@@ -131,8 +131,8 @@ func (b *busyArchive) remove(id int64) error {
 }
 
 // kept is the content of a document that keep adds. It is so long that it is received into a file, and
-// has few words to index.
-func kept(name string) string { return name + strings.Repeat(" ", 300_000) }
+// no text to index.
+func kept(name string) string { return name + strings.Repeat("\x00", 300_000) }
 
 // keep uploads documents that nobody touches any more, and returns their names.
 func (b *busyArchive) keep(n int) (names []string) {
