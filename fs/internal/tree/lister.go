@@ -201,7 +201,7 @@ func (t *Tree) showDocuments(ctx context.Context, d *Dir, got cache.Entry[[]arch
 	if got.Stale {
 		t.Reps.AsBefore()
 	} else {
-		if t.Reps.Choose(ctx, got.Value) && !named(got.Value) {
+		if t.Reps.Choose(ctx, got.Value) && (t.Reps.Lesser() || !named(got.Value)) {
 			t.Reps.Settle(ctx)
 		}
 		t.Staged.Identify(ctx, d, got.Value)
