@@ -110,12 +110,15 @@ func (s *Spool) fill(dir string, record []byte, folder bool) error {
 // hide makes the directory of an upload disappear, durably when sync is set, so that a
 // crash cannot bring back half of it.
 func (s *Spool) hide(id string, sync bool) (trash string, err error) {
+	dir := filepath.Join(s.dir, id)
 	trash = filepath.Join(s.dir, trashPrefix+id)
-	rename := os.Rename
-	if sync {
-		rename = durable.Rename
+	err = os.Rename(dir, trash)
+	if err == nil && sync {
+		if err = durable.SyncDir(s.dir); err != nil {
+			err = errors.Join(err, os.Rename(trash, dir)) // the upload is still there
+		}
 	}
-	if err := rename(filepath.Join(s.dir, id), trash); err != nil {
+	if err != nil {
 		return "", fmt.Errorf("remove upload %s: %w", id, err)
 	}
 	return trash, nil
