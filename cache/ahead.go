@@ -25,14 +25,15 @@ func (l *Listings[K, V]) Ahead() *Ahead[K, V] {
 	return a
 }
 
-// Offer stores the answer of one key, unless a fresh one is known.
+// Offer stores the answer of one key, unless a fresh one is known. Callers that wait for a fetch of
+// the key take it.
 func (a *Ahead[K, V]) Offer(key K, value V) {
 	a.offer(key, a.l.packing.held(Entry[V]{Value: value, Fetched: a.l.now()}))
 }
 
 // OfferPacked is Offer of a packed answer.
 func (a *Ahead[K, V]) OfferPacked(key K, packed string) {
-	a.offer(key, Entry[V]{Packed: packed, Fetched: a.l.now()})
+	a.offer(key, Entry[V]{Packed: a.l.packing.spill.Hold(packed), Fetched: a.l.now()})
 }
 
 func (a *Ahead[K, V]) offer(key K, entry Entry[V]) {
@@ -43,6 +44,10 @@ func (a *Ahead[K, V]) offer(key K, entry Entry[V]) {
 		return
 	}
 	l.offers[key] = entry
+	if f := l.flights[key]; f != nil && !f.spared {
+		f.spared = true
+		close(f.offered)
+	}
 }
 
 // End ends the prefetch.

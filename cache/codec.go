@@ -223,25 +223,29 @@ func (c *coder) varuint(n uint64) uint64 {
 
 // Packing packs answers into a fraction of their memory, and unpacks them. A nil Packing leaves
 // them as they are.
-type Packing[V any] struct{ form form[V] }
+type Packing[V any] struct {
+	form  form[V]
+	spill *Spill
+}
 
 // PackedDocuments packs document lists, in the form of Known.Documents.
 func PackedDocuments() *Packing[[]archive.Document] {
-	return &Packing[[]archive.Document]{documentsForm}
+	return &Packing[[]archive.Document]{form: documentsForm}
 }
 
 // PackedFolders packs the children of folders, without the children of those.
 func PackedFolders() *Packing[archive.Structure] {
-	return &Packing[archive.Structure]{structureForm}
+	return &Packing[archive.Structure]{form: structureForm}
+}
+
+// Within has what Listings keep bounded by s, and returns p.
+func (p *Packing[V]) Within(s *Spill) *Packing[V] {
+	p.spill = s
+	return p
 }
 
 // Pack returns the packed form of a value, which is never empty.
-func (p *Packing[V]) Pack(value V) string {
-	if p == nil {
-		return ""
-	}
-	return p.form.pack(value)
-}
+func (p *Packing[V]) Pack(value V) string { return p.form.pack(value) }
 
 // Unpack returns the value of a packed form. Its texts share the memory of packed.
 func (p *Packing[V]) Unpack(packed string) V {
@@ -255,17 +259,29 @@ func (p *Packing[V]) held(e Entry[V]) Entry[V] {
 		return e
 	}
 	var none V
-	if e.Packed == "" {
-		e.Packed = p.Pack(e.Value)
+	if e.Packed.IsZero() {
+		e.Packed = p.hold(e.Value)
 	}
 	e.Value = none
 	return e
 }
 
-// whole is the entry as callers get it.
-func (p *Packing[V]) whole(e Entry[V]) Entry[V] {
-	if e.Packed != "" {
-		e.Value = p.Unpack(e.Packed)
+// hold packs a value, none without a Packing.
+func (p *Packing[V]) hold(value V) Packed {
+	if p == nil {
+		return Packed{}
 	}
-	return e
+	return p.spill.Hold(p.Pack(value))
+}
+
+// whole is the entry as callers get it; false: it is lost.
+func (p *Packing[V]) whole(e Entry[V]) (Entry[V], bool) {
+	if e.Packed.IsZero() {
+		return e, true
+	}
+	text, ok := e.Packed.Text()
+	if ok {
+		e.Value = p.Unpack(text)
+	}
+	return e, ok
 }

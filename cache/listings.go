@@ -19,8 +19,8 @@ const errorTTL = 2 * time.Second
 type Entry[V any] struct {
 	// Value is shared by all callers and must not be changed.
 	Value V
-	// Packed is Value as the Packing packs it, empty without one.
-	Packed string
+	// Packed is Value as the Packing packs it, none without one.
+	Packed Packed
 	// Fetched is when the fetch of Value ended.
 	Fetched time.Time
 	// Serial grows with every fetch and every Update of any key. A Listings never uses one twice.
@@ -101,16 +101,16 @@ func (l *Listings[K, V]) Pack(p *Packing[V]) { l.packing = p }
 // seconds.
 func (l *Listings[K, V]) Get(ctx context.Context, key K, fetch func(context.Context) (V, error)) (Entry[V], error) {
 	l.mu.Lock()
-	if entry, ok, err := l.cachedLocked(key); ok {
+	for entry, ahead, ok, err := l.haveLocked(key); ok; entry, ahead, ok, err = l.haveLocked(key) {
 		l.mu.Unlock()
-		return l.packing.whole(entry), err
-	}
-	if entry, ok := l.takeLocked(key); ok {
-		l.stats.Ahead++
-		l.mu.Unlock()
-		entry = l.packing.whole(entry)
-		l.keep(key, entry, nil)
-		return entry, nil
+		if entry, ok := l.packing.whole(entry); ok {
+			if ahead {
+				l.keep(key, entry, nil)
+			}
+			return entry, err
+		}
+		l.mu.Lock()
+		l.loseLocked(key, entry)
 	}
 	if err := ctx.Err(); err != nil {
 		l.mu.Unlock()
@@ -124,12 +124,54 @@ func (l *Listings[K, V]) Get(ctx context.Context, key K, fetch func(context.Cont
 	f.waiting++
 	l.mu.Unlock()
 
-	select {
-	case <-f.done:
-		return f.entry, f.err
-	case <-ctx.Done():
-		l.leave(key, f)
-		return Entry[V]{}, ctx.Err()
+	for offered := f.offered; ; {
+		select {
+		case <-f.done:
+			return f.entry, f.err
+		case <-offered:
+			offered = nil
+			if entry, ok := l.offered(key); ok {
+				return entry, nil
+			}
+		case <-ctx.Done():
+			l.leave(key, f)
+			return Entry[V]{}, ctx.Err()
+		}
+	}
+}
+
+// offered returns the answer that a prefetch brought while the caller waited for a fetch; false if
+// that has been invalidated since, or is too old.
+func (l *Listings[K, V]) offered(key K) (Entry[V], bool) {
+	l.mu.Lock()
+	entry, ahead, ok, err := l.haveLocked(key) // another caller may have taken it
+	l.mu.Unlock()
+	if ok {
+		entry, ok = l.packing.whole(entry)
+	}
+	if ok && ahead {
+		l.keep(key, entry, nil)
+	}
+	return entry, ok && err == nil
+}
+
+// haveLocked answers without a fetch, packed, from the LRU or by a prefetched answer (ahead).
+// +checklocks:l.mu
+func (l *Listings[K, V]) haveLocked(key K) (entry Entry[V], ahead, ok bool, err error) {
+	if entry, ok, err := l.cachedLocked(key); ok {
+		return entry, false, true, err
+	}
+	if entry, ok = l.takeLocked(key); ok {
+		l.stats.Ahead++
+	}
+	return entry, true, ok, nil
+}
+
+// loseLocked removes an answer that cannot be unpacked.
+// +checklocks:l.mu
+func (l *Listings[K, V]) loseLocked(key K, entry Entry[V]) {
+	if it, ok := l.items.Peek(key); ok && it.entry.Packed == entry.Packed {
+		l.items.Remove(key)
 	}
 }
 
@@ -170,7 +212,10 @@ func (l *Listings[K, V]) Peek(key K) (Entry[V], bool) {
 		entry = it.entry
 	}
 	l.mu.Unlock()
-	return l.packing.whole(entry), ok
+	if ok {
+		entry, ok = l.packing.whole(entry)
+	}
+	return entry, ok
 }
 
 // Stats returns the counters since the start.
@@ -211,7 +256,7 @@ func (l *Listings[K, V]) InvalidateAll() {
 // Put stores an answer that is known without a fetch, such as that of a new folder, and
 // returns its entry.
 func (l *Listings[K, V]) Put(key K, value V) Entry[V] {
-	entry := Entry[V]{Value: value, Packed: l.packing.Pack(value), Fetched: l.now()}
+	entry := Entry[V]{Value: value, Packed: l.packing.hold(value), Fetched: l.now()}
 	l.mu.Lock()
 	l.supersedeLocked(key)
 	entry.Serial = l.nextLocked()
@@ -267,12 +312,16 @@ func (l *Listings[K, V]) update(key K, f func(V) (V, bool)) (Entry[V], bool) {
 	if !ok || !it.known {
 		return Entry[V]{}, false
 	}
-	entry := l.packing.whole(it.entry)
+	entry, ok := l.packing.whole(it.entry)
+	if !ok {
+		l.items.Remove(key)
+		return Entry[V]{}, false
+	}
 	value, changed := f(entry.Value)
 	if !changed {
 		return Entry[V]{}, false
 	}
-	entry.Value, entry.Packed, entry.Serial = value, l.packing.Pack(value), l.nextLocked()
+	entry.Value, entry.Packed, entry.Serial = value, l.packing.hold(value), l.nextLocked()
 	it.entry = l.packing.held(entry)
 	return entry, true
 }
@@ -287,13 +336,17 @@ type flight[V any] struct {
 	cancel context.CancelFunc
 	// waiting counts the callers. Guarded by Listings.mu.
 	waiting int
+	// offered is closed when a prefetch has brought an answer before; spared says that it is.
+	// Guarded by Listings.mu.
+	offered chan struct{}
+	spared  bool
 }
 
 // startLocked starts the fetch of key.
 // +checklocks:l.mu
 func (l *Listings[K, V]) startLocked(ctx context.Context, key K, fetch func(context.Context) (V, error)) *flight[V] {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	f := &flight[V]{done: make(chan struct{}), cancel: cancel}
+	f := &flight[V]{done: make(chan struct{}), offered: make(chan struct{}), cancel: cancel}
 	l.flights[key] = f
 	l.stats.Fetches++
 	go func() {
@@ -307,7 +360,7 @@ func (l *Listings[K, V]) startLocked(ctx context.Context, key K, fetch func(cont
 // land stores the result of f, unless f was superseded, and hands it to the callers.
 func (l *Listings[K, V]) land(key K, f *flight[V], value V, err error) {
 	l.recall(key, err)
-	f.entry = Entry[V]{Value: value, Packed: l.packing.Pack(value), Fetched: l.now()}
+	f.entry = Entry[V]{Value: value, Packed: l.packing.hold(value), Fetched: l.now()}
 	if l.settle(key, f, err) {
 		l.keep(key, f.entry, err)
 	}
@@ -337,9 +390,13 @@ func (l *Listings[K, V]) settle(key K, f *flight[V], err error) (current bool) {
 	if current && refused(err) {
 		it.known = false
 	}
-	if entry, ok := it.stale(err); ok {
+	entry, ok := it.stale(err)
+	if ok {
+		entry, ok = l.packing.whole(entry)
+	}
+	if ok {
 		l.stats.Stale += uint64(f.waiting) //nolint:gosec // a count of callers
-		f.entry = l.packing.whole(entry)
+		f.entry = entry
 	} else {
 		f.entry, f.err = Entry[V]{}, err
 	}
@@ -369,11 +426,25 @@ func memorable(err error) bool {
 	return !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded)
 }
 
-// leave counts out a caller of f whose context has ended. The last one cancels f.
+// lingers is how long a fetch without callers continues. A program whose system call was interrupted
+// by a signal, as by the Go runtime for a garbage collection, repeats the call at once (signal(7)), and
+// a slow listing would never arrive if each signal cancelled it.
+const lingers = 500 * time.Millisecond
+
+// leave counts out a caller of f whose context has ended. If it was the last one, f is cancelled
+// unless somebody joins it soon.
 func (l *Listings[K, V]) leave(key K, f *flight[V]) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	f.waiting--
+	if f.waiting--; f.waiting == 0 {
+		time.AfterFunc(lingers, func() { l.abandon(key, f) })
+	}
+}
+
+// abandon cancels f if it has no callers.
+func (l *Listings[K, V]) abandon(key K, f *flight[V]) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	if f.waiting > 0 {
 		return
 	}
@@ -429,8 +500,10 @@ func (l *Listings[K, V]) recall(key K, err error) {
 func (l *Listings[K, V]) keep(key K, entry Entry[V], err error) {
 	switch {
 	case l.store == nil:
-	case err == nil && entry.Packed != "":
-		l.store.SavePacked(key, entry.Packed, entry.Fetched)
+	case err == nil && !entry.Packed.IsZero():
+		if text, ok := entry.Packed.Text(); ok {
+			l.store.SavePacked(key, text, entry.Fetched)
+		}
 	case err == nil:
 		l.store.Save(key, entry.Value, entry.Fetched)
 	case refused(err):

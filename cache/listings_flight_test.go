@@ -125,6 +125,7 @@ func TestListingsANewCallerDoesNotJoinACancelledFetch(t *testing.T) {
 		synctest.Wait()
 		cancel()
 		<-done
+		time.Sleep(time.Second)
 		next := newSlow()
 		second := ask(t.Context(), l, next)
 		next.release <- "new"
@@ -136,6 +137,86 @@ func TestListingsANewCallerDoesNotJoinACancelledFetch(t *testing.T) {
 		if e, _ := l.Peek("k"); e.Value != "new" {
 			t.Fatalf("stored %q, want new", e.Value)
 		}
+	})
+}
+
+// A system call that was interrupted by a signal is repeated at once, and its request goes on.
+func TestListingsAnInterruptedCallerJoinsItsFetchAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := cache.NewListings[string, string](10, ttl, time.Now)
+		s := newSlow()
+		for range 5 {
+			ctx, cancel := context.WithCancel(t.Context())
+			caller := ask(ctx, l, s)
+			time.Sleep(10 * time.Millisecond)
+			cancel()
+			if got := <-caller; !errors.Is(got.err, context.Canceled) {
+				t.Fatalf("got %v, want context.Canceled", got.err)
+			}
+		}
+		last := ask(t.Context(), l, s)
+		time.Sleep(time.Second)
+		s.release <- "value"
+		if got := <-last; got.entry.Value != "value" || l.Stats().Fetches != 1 {
+			t.Errorf("%+v after %d fetches", got, l.Stats().Fetches)
+		}
+	})
+}
+
+// Who waits for a fetch takes what a prefetch brings before, unless that is older than a change. The
+// fetch goes on, and its answer is not stored.
+func TestListingsAPrefetchAnswersWhoWaits(t *testing.T) {
+	for name, tt := range map[string]struct {
+		change func(*cache.Listings[string, string])
+		offers bool
+	}{
+		"untouched": {func(*cache.Listings[string, string]) {}, true},
+		"changed":   {func(l *cache.Listings[string, string]) { l.Invalidate("k") }, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				l := cache.NewListings[string, string](10, ttl, time.Now)
+				s, ahead := newSlow(), l.Ahead()
+				first, second := ask(t.Context(), l, s), ask(t.Context(), l, s)
+				tt.change(l)
+				ahead.Offer("k", "ahead")
+				ahead.End()
+				synctest.Wait()
+				if tt.offers != (len(first) == 1 && len(second) == 1) {
+					t.Fatalf("%d and %d answers before the fetch has ended", len(first), len(second))
+				}
+				s.release <- "fetched"
+				want := "fetched"
+				if tt.offers {
+					want = "ahead"
+				}
+				for _, got := range []answer{<-first, <-second} {
+					if got.entry.Value != want || got.err != nil {
+						t.Errorf("got %+v, want %s", got, want)
+					}
+				}
+				synctest.Wait()
+				if e, ok := l.Peek("k"); ok != tt.offers || ok && e.Value != want {
+					t.Errorf("stored %+v, %t", e, ok)
+				}
+			})
+		})
+	}
+}
+
+// Without a ttl nothing can be offered, and the fetch answers.
+func TestListingsAnOfferThatIsTooOldAnswersNobody(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := cache.NewListings[string, string](10, 0, time.Now)
+		s, ahead := newSlow(), l.Ahead()
+		got := ask(t.Context(), l, s)
+		ahead.Offer("k", "ahead")
+		synctest.Wait()
+		s.release <- "fetched"
+		if a := <-got; a.entry.Value != "fetched" {
+			t.Errorf("got %+v", a)
+		}
+		ahead.End()
 	})
 }
 

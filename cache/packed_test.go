@@ -36,7 +36,7 @@ func TestPackedListings(t *testing.T) {
 	for range 2 {
 		for key := archive.ID(fetched); key <= put; key++ {
 			got, err := l.Get(t.Context(), key, noFetch)
-			if err != nil || got.Packed == "" || !reflect.DeepEqual(got.Value, want) {
+			if err != nil || got.Packed.IsZero() || !reflect.DeepEqual(got.Value, want) {
 				t.Errorf("key %d: got %+v, %v", key, got, err)
 			}
 			if peeked, ok := l.Peek(key); !ok || !reflect.DeepEqual(peeked, got) {

@@ -1,6 +1,7 @@
 package fs_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
@@ -152,6 +153,32 @@ func TestAsyncCrashBeforeTheFirstChange(t *testing.T) {
 	a.wantHolds(t, a.foreign.letters, "a.txt=Inhalt")
 	wantNames(t, a.letters, "a.txt")
 	heals(t, "nothing is left of it", func() bool { return len(get(os.ReadDir(filepath.Join(a.state, "spool")))(t)) == 0 })
+}
+
+// A crash of the machine may keep the record of an archived file and lose its bytes, which the archive
+// has. They are read from there.
+func TestArchivedFileThatACrashHasDamaged(t *testing.T) {
+	t.Parallel()
+	for name, damaged := range map[string]string{"lost": "", "torn": "\x00\x00\x00\x00\x00\x00"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			a := newAsync(t, hostile.Config{})
+			path := filepath.Join(a.letters, "a.txt")
+			write(t, path, "Inhalt")
+			heals(t, "it is archived", func() bool { return len(a.uploads()) == 0 })
+			id := a.Documents(a.foreign.letters)[0].ID
+			a.spooled(func(s *spool.Spool) {
+				up := accepted(t, s, spool.Record{Folder: archive.ID(a.foreign.letters), Path: "Muster GmbH/Briefe", Name: "a.txt"})
+				r := up.Record()
+				r.State, r.Document = spool.Confirmed, archive.ID(id)
+				record := filepath.Join(filepath.Dir(up.DataPath()), "record.json")
+				must(t, os.WriteFile(record, append(get(json.Marshal(r))(t), '\n'), 0o600))
+				must(t, os.WriteFile(up.DataPath(), []byte(damaged), 0o600))
+			})
+			heals(t, "the upload is over", func() bool { return len(a.uploads()) == 0 })
+			wantContent(t, path, "Inhalt")
+		})
+	}
 }
 
 // The first lookup shows files that were accepted and not yet archived when the process was killed,

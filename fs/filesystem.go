@@ -62,9 +62,9 @@ func New(opts Options) *FileSystem {
 	f.Contents = content.New(prefetching, content.Config{
 		Config: remote.Config{
 			Archive: opts.Archive, List: opts.List, TTL: opts.TTL, Listings: opts.Listings, RetryFor: opts.RetryFor,
-			Known: opts.Known, Log: opts.Log, Now: opts.Now, Work: &f.work, Answers: f.staging.Wake,
+			Known: opts.Known, Spill: opts.Spill, Log: opts.Log, Now: opts.Now, Work: &f.work, Answers: f.staging.Wake,
 		},
-		Mode: opts.Mode, Content: opts.Content, Facts: opts.Facts, Thumbnails: opts.Thumbnails, ReadAhead: opts.ReadAhead, Memory: &f.memory,
+		Mode: opts.Mode, Content: opts.Content, Facts: opts.Facts, Thumbnails: opts.Thumbnails, ReadAhead: opts.ReadAhead, Near: opts.Near, Memory: &f.memory,
 		Staged: &f.staging.Placing, NewLeaf: f.staging.LeafFor, Changed: f.kernel.ForgetNames, Reads: f.kernel.Passthrough.Reads,
 		DataChanged: func(doc archive.ID) { f.control.DataChanged(doc) },
 	})
@@ -96,8 +96,9 @@ func (f *FileSystem) Close(ctx context.Context) error {
 }
 
 // Refresh invalidates all listings, also in the kernel, before their TTL is over, and lists the top of
-// the archive. Cached contents stay: those of archived documents never change. While the service is
-// away it returns the reason, and remembered listings are shown.
+// the archive. The kernel gets one notification, however many names it has; the attributes of a
+// directory change only with its next listing. Cached contents stay: those of archived documents never
+// change. While the service is away it returns the reason, and remembered listings are shown.
 func (f *FileSystem) Refresh(ctx context.Context) error {
 	f.Service.OutdateAll()
 	f.control.InvalidateAll()
@@ -105,7 +106,6 @@ func (f *FileSystem) Refresh(ctx context.Context) error {
 	if err := f.Root.Tree.LoadFolders(ctx, f.Root, tree.NeedNames); err != nil {
 		return err
 	}
-	f.kernel.ForgetAll(f.Root)
 	f.kernel.Epochs.Begin()
 	if away := f.Away(); away != nil {
 		return errors.New(away.Text)

@@ -35,6 +35,8 @@ type Options struct {
 	Facts   *cache.Facts
 	// Known keeps listings beyond the mount; nil keeps none.
 	Known *cache.Known
+	// Spill bounds the memory of listings; nil does not.
+	Spill *cache.Spill
 	Spool *spool.Spool
 	State *state.Store
 	Log   logrus.FieldLogger
@@ -66,6 +68,10 @@ type Options struct {
 	AllowOther bool
 	// ReadAhead is how many document prefetches may be in flight; 0 disables them.
 	ReadAhead int
+	// Near is the time within which a service answers a listing if it is near; 0 for 3 ms. Beside a
+	// listing that takes longer, the folders of the whole mandator are requested. A negative one says
+	// that the service is near.
+	Near time.Duration
 	// Listings bounds how many folders' listings are kept in memory.
 	Listings int
 	// VolumeName is the name that Finder on macOS shows; other systems show the mount point.

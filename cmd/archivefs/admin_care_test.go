@@ -379,7 +379,7 @@ func TestBackupOfWhatInstancesRemoveMeanwhile(t *testing.T) {
 	p.wantExit(0)
 	b.wantRestored(backup, names)
 
-	gate = keepBack(s3, http.MethodGet, digestOf(strings.Repeat(names[15], 100)))
+	gate = keepBack(s3, http.MethodGet, digestOf(kept(names[15])))
 	defer gate.open()
 	other := filepath.Join(t.TempDir(), "backup")
 	p = start(t, append(append([]string{"admin", "backup"}, flagsOf(b.place)...), other)...)

@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/internal/redolog"
 	"github.com/archivefs/archivefs/internal/server/catalog"
 	"github.com/archivefs/archivefs/internal/server/store"
 )
@@ -82,6 +84,82 @@ func TestCrashBetweenContentAndRow(t *testing.T) {
 	if err != nil || listed != 1 {
 		t.Errorf("%d documents after the crash, %v", listed, err)
 	}
+}
+
+// The machine crashes before the files of contents reach the disk: the redo log has them. A content without
+// a document, which the log brings back, is removed.
+func TestCrashWithContentsInTheLog(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	data, image := t.TempDir(), filepath.Join(t.TempDir(), "image")
+	s, err := Open(ctx, Options{Data: data})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = s.Close() }()
+	folder, err := s.AddMandator(ctx, "M")
+	if err != nil {
+		t.Fatal(err)
+	}
+	documents, working := 0, s.catalog
+	add := func() error {
+		documents++
+		_, err := s.AddDocument(ctx, NewDocument{Folder: folder, Name: "d", Created: time.Now(), Archived: time.Now()}, strings.NewReader(fmt.Sprint("content ", documents)))
+		return err
+	}
+	for logged := 0; logged < 20; {
+		if err := add(); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := os.Stat(filepath.Join(data, "contents", "redo.1")); err == nil {
+			logged++
+		} else if documents > logWorth+10 {
+			time.Sleep(10 * time.Millisecond) // it is being made
+		}
+	}
+	s.catalog = brokenCatalog{Catalog: working, image: func() {
+		if err := os.CopyFS(image, os.DirFS(data)); err != nil {
+			t.Error(err)
+		}
+	}}
+	if err := add(); !errors.Is(err, errRow) {
+		t.Fatalf("got %v", err)
+	}
+	documents--
+	s.catalog = working
+
+	contents := filepath.Join(image, "contents")
+	entries, done, err := redolog.Read(contents)
+	if err != nil || len(entries) < 20 {
+		t.Fatalf("%d entries are in the log, %v", len(entries), err)
+	}
+	done()
+	for _, e := range entries {
+		if err := os.Remove(filepath.Join(contents, e.Key[:2], e.Key)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	after, err := Open(ctx, Options{Data: image})
+	if err != nil {
+		t.Fatal(err)
+	}
+	listed, err := after.catalog.Contents(ctx, folder)
+	if err != nil || len(listed) != documents {
+		t.Errorf("%d documents after the crash, want %d, %v", len(listed), documents, err)
+	}
+	for _, d := range listed {
+		content, err := after.vault.Open(ctx, d.Digest)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := content.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	if err := after.Close(); err != nil {
+		t.Error(err)
+	}
+	wantContents(t, image, documents+2) // and the files of the log
 }
 
 func TestAnOrderlyEndNeedsNoSweep(t *testing.T) {

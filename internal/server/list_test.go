@@ -144,3 +144,57 @@ func TestDocumentListWithoutSizes(t *testing.T) {
 		t.Errorf("status %d", a.status)
 	}
 }
+
+// A list is kept once it was requested twice, and read again after every change, by whoever made it.
+func TestRepeatedListsShowEveryChange(t *testing.T) {
+	t.Parallel()
+	h := start(t)
+	o := furnish(t, h)
+	const full = "&with-autoexport-status=true"
+	list := func() string {
+		t.Helper()
+		var bodies []string
+		for range 3 {
+			bodies = append(bodies, h.get("/document/list?subfolders-recursive=true&folder-id="+text(o.mandator)+full).body)
+		}
+		if bodies = slices.Compact(bodies); len(bodies) != 1 {
+			t.Fatalf("one list has %d forms", len(bodies))
+		}
+		return bodies[0]
+	}
+	beside := h.manage("")
+	before := list()
+	for _, change := range []struct {
+		what string
+		do   func() answer
+	}{
+		{"a name", func() answer { return h.post("/document/"+text(o.c)+"/rename", "new-name", "c2") }},
+		{"keywords", func() answer { return h.postJSON("/document/"+text(o.b)+"/keywords", `["new"]`) }},
+		{"the auto-export status", func() answer {
+			return h.post("/document/auto_export_status/set", "document-id", text(o.b), "autoexport-status", "true")
+		}},
+		{"a new document", func() answer {
+			h.uploaded("d.txt", "content", "target-folder-id", text(o.year))
+			return answer{status: http.StatusOK}
+		}},
+		{"an archived document", func() answer {
+			return h.post("/document/"+text(o.scan)+"/archive", "target-folder-id", text(o.invoices))
+		}},
+	} {
+		if a := change.do(); a.status != http.StatusOK {
+			t.Fatalf("%s: %d %s", change.what, a.status, a.body)
+		}
+		after := list()
+		if after == before {
+			t.Errorf("%s: the list has not changed", change.what)
+		}
+		before = after
+	}
+	if a := h.get("/document/list?folder-id=" + text(o.mandator)); a.body == before {
+		t.Error("a list that is not recursive is a recursive one")
+	}
+	confined := h.key(beside, server.NewKey{Mandators: []string{"Other AG"}})
+	if a := h.get("/document/list?subfolders-recursive=true&folder-id="+text(o.mandator)+full, "API-Key", confined); a.status != http.StatusNotFound {
+		t.Errorf("a key for another mandator gets %d", a.status)
+	}
+}

@@ -2,16 +2,22 @@ package server
 
 import (
 	"bufio"
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
+	"sync"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
+	"github.com/hashicorp/golang-lru/v2/simplelru"
 
 	"github.com/archivefs/archivefs/archive"
 	"github.com/archivefs/archivefs/internal/server/catalog"
@@ -32,6 +38,7 @@ import (
 type listHandlers struct {
 	location  *time.Location
 	hideSizes bool
+	kept      *keptLists // nil keeps none
 }
 
 func (h listHandlers) routes() []route {
@@ -225,13 +232,24 @@ func (h listHandlers) documentList(w *response, r *request) error {
 	if _, err := r.catalog.Folder(r.Context(), q.Folder); err != nil {
 		return refusal.Blame("folder-id", err)
 	}
+	list, keep := h.kept.find(r.Context(), r.catalog, q, how)
 	w.Header().Set("Content-Type", "application/json")
-	return stream(w, r, q, how)
+	if list != nil {
+		return list.send(w)
+	}
+	if keep == nil {
+		return stream(w, r, q, how)
+	}
+	if err := stream(io.MultiWriter(w, keep), r, q, how); err != nil {
+		return err
+	}
+	keep.whole()
+	return nil
 }
 
 // stream writes the list. The response begins with the first full buffer, so an early failure can
 // still be answered by a problem.
-func stream(w *response, r *request, q store.Query, how listing) error {
+func stream(w io.Writer, r *request, q store.Query, how listing) error {
 	out := bufio.NewWriterSize(w, streamBuffer)
 	before := byte('[')
 	var element []byte
@@ -256,6 +274,127 @@ func stream(w *response, r *request, q store.Query, how listing) error {
 		return fmt.Errorf("send document list: %w", err)
 	}
 	return nil
+}
+
+// keptLists keeps lists that were requested twice, until a change is committed to the database. Several
+// mounts list the same folders over and over.
+type keptLists struct {
+	mu sync.Mutex
+	// asked are lists that were requested once.
+	asked *simplelru.LRU[listKey, struct{}]  // +checklocks:mu
+	lists *simplelru.LRU[listKey, *keptList] // +checklocks:mu
+	// bytes is the length of all lists.
+	bytes int // +checklocks:mu
+}
+
+// Limits of keptLists.
+const (
+	maxAsked    = 4096     // lists of which it is known that they were requested
+	maxKept     = 32 << 20 // bytes of all lists
+	maxKeptList = 1 << 20  // bytes of one of them
+)
+
+// listKey identifies a list. Who may see the folder may see all of it.
+type listKey struct {
+	query            store.Query
+	include, exclude string
+	autoExport       bool
+}
+
+// keptList is a list as it was sent. It is not changed any more once it is kept.
+type keptList struct {
+	version store.Version // before it was read
+	parts   [][]byte
+	bytes   int
+}
+
+func (l *keptList) send(w *response) error {
+	w.Header().Set("Content-Length", strconv.Itoa(l.bytes))
+	for _, part := range l.parts {
+		if _, err := w.Write(part); err != nil {
+			return fmt.Errorf("send document list: %w", err)
+		}
+	}
+	return nil
+}
+
+func newKeptLists() *keptLists {
+	asked, err1 := simplelru.NewLRU[listKey, struct{}](maxAsked, nil)
+	lists, err2 := simplelru.NewLRU[listKey, *keptList](maxAsked, nil)
+	if err := errors.Join(err1, err2); err != nil {
+		panic(err) // the sizes are not positive
+	}
+	return &keptLists{asked: asked, lists: lists}
+}
+
+// find returns the list if it is kept and nothing was committed since; else, if the list is worth
+// keeping, keep takes what is sent.
+func (k *keptLists) find(ctx context.Context, c catalog.Documents, q store.Query, how listing) (list *keptList, keep *keeping) {
+	key := listKey{q, strings.Join(how.include, "\x00"), strings.Join(how.exclude, "\x00"), how.autoExport}
+	if k == nil || !k.again(key) {
+		return nil, nil
+	}
+	version := c.Version(ctx) // before the documents are read
+	if version == 0 {
+		return nil, nil
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if kept, ok := k.lists.Get(key); ok && kept.version == version {
+		return kept, nil
+	}
+	return nil, &keeping{lists: k, key: key, list: keptList{version: version}}
+}
+
+// again notes that a list is requested, and reports whether it was before.
+func (k *keptLists) again(key listKey) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if _, ok := k.asked.Get(key); ok {
+		return true
+	}
+	k.asked.Add(key, struct{}{})
+	return false
+}
+
+// put keeps a list in place of those that were not requested for longest.
+func (k *keptLists) put(key listKey, list *keptList) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if old, ok := k.lists.Peek(key); ok {
+		k.bytes -= old.bytes
+		k.lists.Remove(key)
+	}
+	for k.bytes+list.bytes > maxKept || k.lists.Len() >= maxAsked {
+		_, oldest, _ := k.lists.RemoveOldest()
+		k.bytes -= oldest.bytes
+	}
+	k.lists.Add(key, list)
+	k.bytes += list.bytes
+}
+
+// keeping collects a list that is being sent.
+type keeping struct {
+	lists *keptLists
+	key   listKey
+	list  keptList
+}
+
+// Write implements io.Writer.
+func (k *keeping) Write(p []byte) (int, error) {
+	if k.list.bytes += len(p); k.list.bytes > maxKeptList {
+		k.list.parts = nil
+	} else {
+		k.list.parts = append(k.list.parts, bytes.Clone(p))
+	}
+	return len(p), nil
+}
+
+// whole keeps the list, all of which was sent.
+func (k *keeping) whole() {
+	if k.list.bytes <= maxKeptList {
+		k.lists.put(k.key, &k.list)
+	}
 }
 
 // listing is the options of a document list.
@@ -309,22 +448,22 @@ func (l listing) date(b []byte, t time.Time) []byte {
 
 // metadata leaves out the entries that were not requested. Without a choice it copies the stored
 // JSON.
-func (l listing) metadata(stored json.RawMessage) (json.RawMessage, error) {
+func (l listing) metadata(stored string) (string, error) {
 	if len(l.include) == 0 && len(l.exclude) == 0 {
 		return stored, nil
 	}
 	var pairs []wireKeyValue
-	if err := json.Unmarshal(stored, &pairs); err != nil {
-		return nil, fmt.Errorf("read metadata: %w", err)
+	if err := json.Unmarshal([]byte(stored), &pairs); err != nil {
+		return "", fmt.Errorf("read metadata: %w", err)
 	}
 	chosen := slices.DeleteFunc(pairs, func(pair wireKeyValue) bool {
 		return len(l.include) > 0 && !slices.Contains(l.include, pair.Key) || slices.Contains(l.exclude, pair.Key)
 	})
 	encoded, err := json.Marshal(chosen)
 	if err != nil {
-		return nil, fmt.Errorf("encode metadata: %w", err)
+		return "", fmt.Errorf("encode metadata: %w", err)
 	}
-	return encoded, nil
+	return string(encoded), nil
 }
 
 // appendText appends a string in JSON.

@@ -81,7 +81,7 @@ type failingList struct {
 
 func (c failingList) List(_ context.Context, _ store.Query, each func(store.Listed) error) error {
 	for n := range c.after {
-		d := store.Listed{ID: archive.ID(n + 1), Keywords: []byte("[]"), Metadata: []byte("[]")}
+		d := store.Listed{ID: archive.ID(n + 1), Keywords: "[]", Metadata: "[]"}
 		if err := each(d); err != nil {
 			return err
 		}

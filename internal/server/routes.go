@@ -60,7 +60,7 @@ func (r route) scope() Scope {
 func (s *Server) routes() []route {
 	data := dataHandlers{location: s.options.Location}
 	return slices.Concat(
-		listHandlers{location: s.options.Location, hideSizes: s.options.HideSizes}.routes(),
+		listHandlers{location: s.options.Location, hideSizes: s.options.HideSizes, kept: newKeptLists()}.routes(),
 		data.routes(),
 		contentHandlers{renderer: s.renderer, noRange: s.options.NoRange}.routes(),
 		newUploadHandlers(s.intake).routes(),

@@ -88,22 +88,32 @@ func open(ctx context.Context, options Options, lock *datalock.Lock) (*Server, e
 	if err := blob.WithoutClaim(contents); err != nil { // they belong to a PostgreSQL database
 		return nil, fmt.Errorf("open data directory: %w; name that database, or another directory", err)
 	}
+	options = withDefaults(options)
 	files, err := blob.OpenFiles(contents)
+	if err == nil {
+		err = files.KeepLog(blob.LogOptions{Size: logSize, Worth: logWorth, Log: options.Log})
+	}
 	if err != nil {
 		return nil, fmt.Errorf("open data directory: %w", err)
 	}
 	opened, err := store.Open(ctx, databaseFile(options.Data))
 	if err != nil {
-		return nil, fmt.Errorf("open data directory: %w", err)
+		return nil, errors.Join(fmt.Errorf("open data directory: %w", err), files.Close())
 	}
 	s := newServer(options, opened, files)
 	s.lock = lock
 	if err := s.prepare(ctx); err != nil {
-		return nil, errors.Join(err, opened.Close())
+		return nil, errors.Join(err, opened.Close(), files.Close())
 	}
 	s.startIndexing(ctx, opened.Index)
 	return s, nil
 }
+
+// The redo log of contents.
+const (
+	logSize  = 64 << 20 // bytes of each of its two files: some 400 documents
+	logWorth = 64
+)
 
 // databaseFile is the path of the database in a data directory.
 func databaseFile(data string) string { return filepath.Join(data, "archive.db") }

@@ -262,6 +262,31 @@ func TestIdleUploadsHoldNoDescriptor(t *testing.T) {
 	}
 }
 
+// What a program is told of a removal must be true: an error means that the upload is still there.
+func TestRemovalWithFaults(t *testing.T) {
+	for point, there := range map[Point]bool{PointRemove: true, PointRemoveRenamed: false, PointRemoved: false} {
+		t.Run(string(point), func(t *testing.T) {
+			faulty := func(p Point) error {
+				if p == point {
+					return syscall.EIO
+				}
+				return nil
+			}
+			s, _ := open(t, t.TempDir(), func(o *Options) { o.Fault = faulty })
+			u := committed(t, s, lateBill(), "abc")
+			if err := u.Remove(); (err != nil) != there {
+				t.Errorf("answered %v", err)
+			}
+			if _, ok := s.Get(u.ID()); ok != there {
+				t.Errorf("there: %v", ok)
+			}
+			if _, ok := reopen(t, s).Get(u.ID()); ok != there {
+				t.Errorf("there after a restart: %v", ok)
+			}
+		})
+	}
+}
+
 func TestRemovedWhileOpen(t *testing.T) {
 	s, _ := open(t, t.TempDir())
 	u := create(t, s, Record{Name: "x"}, "abc")

@@ -133,10 +133,13 @@ func overwrite(path string, b []byte, perm os.FileMode) error {
 // hide makes the directory of an upload disappear, durably when sync is set, so that a
 // crash cannot bring back half of it.
 func (s *Spool) hide(id string, sync bool) (trash string, err error) {
+	dir := filepath.Join(s.dir, id)
 	trash = filepath.Join(s.dir, trashPrefix+id)
-	err = os.Rename(filepath.Join(s.dir, id), trash)
+	err = os.Rename(dir, trash)
 	if err == nil && sync {
-		err = s.syncRemoval(id)
+		if err = s.syncRemoval(id); err != nil {
+			err = errors.Join(err, os.Rename(trash, dir)) // the upload is still there
+		}
 	}
 	if err != nil {
 		return "", fmt.Errorf("remove upload %s: %w", id, err)

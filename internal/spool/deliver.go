@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"path"
 	"strings"
 	"syscall"
@@ -154,7 +153,7 @@ func (d *delivery) end() {
 
 // run sends, looks after every end in doubt, and repeats only what is not there.
 func (d *delivery) run(ctx context.Context) (archive.ID, error) {
-	if err := d.verify(); err != nil {
+	if err := d.u.Verify(); err != nil {
 		return 0, d.fail(ctx, err, d.u.rec.Load().inDoubt())
 	}
 	var cause error
@@ -248,27 +247,6 @@ func (d *delivery) resolve(ctx context.Context) (archive.ID, error) {
 
 // idPrefix begins the idempotency keys that are made up here.
 const idPrefix = "archivefs-"
-
-// verify compares the data with the record, once in every run, so that bytes which a crash or
-// the disk changed are not archived.
-func (d *delivery) verify() error {
-	u := d.u
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	if u.checked {
-		return nil
-	}
-	r := u.rec.Load()
-	sum, n, err := sumOf(io.NewSectionReader(&u.content, 0, r.Size+1), r.Size+1)
-	switch {
-	case err != nil:
-		return fmt.Errorf("its data cannot be read: %w", err)
-	case n != r.Size || sum != r.SHA256:
-		return errDamaged
-	}
-	u.checked = true
-	return nil
-}
 
 // prepare writes down what is about to be sent, durably unless the upload is volatile. Nothing
 // was sent before, or the archive was seen not to have it.

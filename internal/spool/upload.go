@@ -3,6 +3,7 @@ package spool
 import (
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"path/filepath"
 	"sync"
@@ -174,6 +175,26 @@ func (u *Upload) Size() int64 { return u.content.size.Load() }
 // DataPath is the file that holds the data. It is the caller's to read, and after
 // confirmation to move away.
 func (u *Upload) DataPath() string { return u.content.path }
+
+// Verify compares the data with the record, once in every run, so that bytes which a crash or the
+// disk changed are neither archived nor shown as those of a document.
+func (u *Upload) Verify() error {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.checked {
+		return nil
+	}
+	r := u.rec.Load()
+	sum, n, err := sumOf(io.NewSectionReader(&u.content, 0, r.Size+1), r.Size+1)
+	switch {
+	case err != nil:
+		return fmt.Errorf("its data cannot be read: %w", err)
+	case n != r.Size || sum != r.SHA256:
+		return errDamaged
+	}
+	u.checked = true
+	return nil
+}
 
 // BeginSync has the disk begin to write the data, so that a Commit which makes it durable
 // waits for less. The redo log needs no such help.

@@ -3,6 +3,7 @@ package content
 import (
 	"context"
 	"os"
+	"time"
 
 	"github.com/archivefs/archivefs/archive"
 	"github.com/archivefs/archivefs/cache"
@@ -25,7 +26,9 @@ type Config struct {
 	Thumbnails bool
 	// ReadAhead is how many document prefetches may be in flight; 0 disables them.
 	ReadAhead int
-	Memory    *background.Memory
+	// Near is prefetch.Options.Near.
+	Near   time.Duration
+	Memory *background.Memory
 	// Staged is what waits on this machine to be archived.
 	Staged tree.Staged
 	// Changed makes the kernel look up names of a directory again.
@@ -74,7 +77,7 @@ func New(ctx context.Context, c Config) *Contents {
 		Content: c.Content, Facts: c.Facts, Errnos: errno.NewLog(c.Log, c.Now),
 		Walks: prefetch.NewWalks(ctx, prefetch.Options{
 			Service: c.Archive, Answered: service.Answered, Folders: service.Children, Documents: service.Documents,
-			List: c.List, Decoded: c.Memory.Decoded, Go: c.Work.Go, Now: c.Now,
+			List: c.List, Decoded: c.Memory.Decoded, Near: c.Near, Go: c.Work.Go, Now: c.Now,
 		}),
 		ReadAhead:  prefetch.NewReadAhead(ctx, c.ReadAhead, c.Work.Go, c.Now),
 		thumbnails: c.Thumbnails, reads: c.Reads, dataChanged: c.DataChanged,

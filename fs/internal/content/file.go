@@ -128,6 +128,12 @@ func (f *File) LearnSize(ctx context.Context) {
 	if _, ok := f.CurrentSize(); ok {
 		return
 	}
+	if !f.Env.Reps.Settled() {
+		f.Env.Reps.Settle(ctx)
+		if _, ok := f.CurrentSize(); ok {
+			return
+		}
+	}
 	if d, _ := f.Place(); d != nil {
 		d.Lengths().Learn(ctx, f.Document().ID, shownEntries(d.Entries()))
 	}
@@ -262,7 +268,7 @@ func (f *File) EnterOpen() (leave func()) {
 // ReadNext prefetches documents after f, which is about to be opened for reading.
 func (f *File) ReadNext(pid uint32) {
 	d, name := f.Place()
-	if d == nil || !f.Env.Reps.Settled() {
+	if d == nil {
 		return
 	}
 	key := f.Key()
@@ -271,7 +277,7 @@ func (f *File) ReadNext(pid uint32) {
 	}
 	_, cached := f.Env.Content.Trusted(key, f.MaxAge(key.Representation))
 	n := f.Env.ReadAhead.Opening(pid, Walked{d, f.Env}, key.Document, cached)
-	if n <= 0 {
+	if n <= 0 || !f.Env.Reps.Settled() {
 		return
 	}
 	for _, e := range after(d.Entries(), name) {

@@ -42,6 +42,9 @@ func (w Walked) LookingUp(ctx context.Context, name string) {
 	switch {
 	case !w.walkable(), w.finds(name), names.IsJunk(name):
 	case w.Wants():
+		if w.Kind == tree.MandatorDir && !tree.LooksLikeDocument(name) {
+			w.Env.Walks.Entering(w.ID())
+		}
 		w.Env.Walks.LookingUp(ctx, w.Line())
 	default:
 		w.Env.Walks.LookingUpPrefetched()

@@ -125,8 +125,12 @@ func (n *dirNode) OpendirHandle(ctx context.Context, _ uint32) (fusefs.FileHandl
 	if err := n.d.Tree.Load(ctx, n.d, tree.NeedListing); err != nil {
 		return nil, 0, n.k.Errnos.Of("list", n.d.Path(), err)
 	}
+	byName := content.Walked{Dir: n.d, Env: n.k.Contents}.ByName(w)
+	if !byName {
+		n.k.Reps.Settle(ctx) // lengths depend on it
+	}
 	h := &dirHandle{n: n}
-	h.listing, h.entries = listingOf(n.d, content.Walked{Dir: n.d, Env: n.k.Contents}.ByName(w))
+	h.listing, h.entries = listingOf(n.d, byName)
 	if h.keep, h.drop = n.list.opening(h.listing); h.keep {
 		return h, fuse.FOPEN_CACHE_DIR | fuse.FOPEN_KEEP_CACHE, 0
 	}

@@ -412,11 +412,3 @@ func callerPID(ctx context.Context) uint32 {
 	}
 	return 0
 }
-
-// ForgetAll invalidates the attributes of the directory and of all directories below it.
-func (k *Kernel) ForgetAll(d *tree.Dir) {
-	k.forgetAttributes(d)
-	for _, below := range d.Subfolders() {
-		k.ForgetAll(below)
-	}
-}

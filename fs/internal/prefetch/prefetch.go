@@ -47,6 +47,9 @@ type Options struct {
 	List archive.ListOptions
 	// Decoded is called with the number of documents of each prefetched list.
 	Decoded func(documents int)
+	// Near is the time within which a near service answers a listing (Entering); 0 for 3 ms. A negative
+	// one says that the service is near, however long it takes.
+	Near time.Duration
 	// Go runs a function in the background.
 	Go  func(func())
 	Now func() time.Time

@@ -19,6 +19,9 @@ const (
 	// maxVain is how many recursive lists in a row may lack documents of sub-folders before the
 	// service is assumed not to list them.
 	maxVain = 3
+	// maxDocuments is about how many documents a recursive list may have. A walk waits for each list
+	// as a whole.
+	maxDocuments = 128 << 10
 )
 
 // subtrees remembers the shape of subtrees, and how useful recursive lists are. Nothing else is locked
@@ -30,6 +33,8 @@ type subtrees struct {
 	proven bool // +checklocks:mu
 	// vain counts the lists that did not prove it.
 	vain int // +checklocks:mu
+	// each is how many documents a folder of the last recursive list had on average, rounded up.
+	each int // +checklocks:mu
 	// off is until when no recursive list is requested.
 	off time.Time // +checklocks:mu
 }
@@ -96,6 +101,24 @@ func (s *subtrees) recursive(top archive.ID, lists *cache.PackedLists) bool {
 		s.vain++
 	}
 	return s.proven
+}
+
+// listed notes that a recursive list of so many folders had so many documents.
+func (s *subtrees) listed(folders, documents int) {
+	if folders == 0 {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.each = documents/folders + 1
+}
+
+// most returns how many folders the next recursive list may cover. It is never so few that a single
+// large folder would end all such lists.
+func (s *subtrees) most() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return max(maxDocuments/max(s.each, 1), lookupBudget)
 }
 
 // mayList reports whether to request recursive lists.

@@ -1,7 +1,10 @@
 package prefetch
 
 import (
+	"cmp"
 	"context"
+	"slices"
+	"sync"
 	"time"
 
 	"github.com/archivefs/archivefs/archive"
@@ -16,13 +19,25 @@ type Walks struct {
 	ctx      context.Context // cancels prefetches at the end of the mount
 	o        Options
 	subtrees subtrees
-	// turn is held by the one prefetch in flight. Those who wait for it often need no other.
-	turn chan struct{}
+	// entered has a channel for each mandator whose structure Entering has requested, closed by the
+	// answer.
+	entered sync.Map
+
+	mu sync.Mutex
+	// flight is the one prefetch in flight, nil for none. Those who wait for it often need no other.
+	flight *flight // +checklocks:mu
+}
+
+// flight is a prefetch in flight.
+type flight struct {
+	top   archive.ID    // the folder whose subtree is listed, 0 for none; set before known is closed
+	known chan struct{} // closed when top is known
+	done  chan struct{} // closed at the end
 }
 
 // NewWalks makes a Walks. Its requests end with ctx.
 func NewWalks(ctx context.Context, o Options) *Walks {
-	return &Walks{ctx: ctx, o: o, detector: newDetector(o.Now), turn: make(chan struct{}, 1)}
+	return &Walks{ctx: ctx, o: o, detector: newDetector(o.Now)}
 }
 
 // Opening notes that a program opens the first directory of a path, whose last one is the root. It
@@ -36,6 +51,36 @@ func (p *Walks) Opening(ctx context.Context, pid uint32, path []Folder) *Walk {
 	return w
 }
 
+// near is Options.Near by default: a service that answers a listing sooner is so near that a path costs
+// less by one request for each folder than by the structure of a mandator.
+const near = 3 * time.Millisecond
+
+// patience is how long Entering waits for a structure: a very large one costs more than it saves, and
+// must not keep a slow line from the requests of programs.
+const patience = 2 * time.Second
+
+// Entering notes that a folder is looked up in a mandator that wants a listing. The first time, and
+// unless the service is near, it requests the structure of the mandator in the background, so that a
+// path is known after one round trip, however many folders it goes through.
+func (p *Walks) Entering(mandator archive.ID) {
+	if p.o.Near < 0 {
+		return
+	}
+	answered := make(chan struct{})
+	if _, before := p.entered.LoadOrStore(mandator, answered); before {
+		return
+	}
+	p.o.Go(func() {
+		defer close(answered)
+		time.Sleep(cmp.Or(p.o.Near, near))
+		if !p.o.Folders.Fresh(mandator) {
+			ctx, cancel := context.WithTimeout(p.ctx, patience)
+			defer cancel()
+			_, _ = p.Structure(ctx, mandator) // an error leaves each folder to its own listing
+		}
+	})
+}
+
 // LookingUp is Opening for a lookup of a name in a directory that wants a listing.
 func (p *Walks) LookingUp(ctx context.Context, path []Folder) {
 	w := p.lookingUp(path)
@@ -46,35 +91,62 @@ func (p *Walks) LookingUp(ctx context.Context, path []Folder) {
 }
 
 // prefetch prefetches what a walk needs of the first directory of a path and of folders near it. A
-// prefetch in flight goes on when ctx ends.
+// prefetch in flight goes on when ctx ends. A walk by lookups does not wait for one that lists other
+// folders: a listing of its own takes no longer.
 func (p *Walks) prefetch(ctx context.Context, w *Walk, path []Folder) {
-	if !path[0].Wants() {
-		return
-	}
-	select {
-	case p.turn <- struct{}{}:
-	case <-ctx.Done():
-		return
-	}
-	done := make(chan struct{})
-	p.o.Go(func() {
-		defer close(done)
-		defer func() { <-p.turn }()
-		if !path[0].Wants() || !p.structureAround(w, path) { // the previous prefetch may have brought it
+	for path[0].Wants() {
+		f, own := p.join(w, path)
+		select {
+		case <-f.known:
+		case <-ctx.Done():
 			return
 		}
-		if top, ok := p.widest(w, path, p.spend(w)); ok {
-			p.listBelow(top)
+		if w.lookups && !slices.ContainsFunc(path, func(at Folder) bool { return at.ID() == f.top }) {
+			return
 		}
-	})
-	select {
-	case <-done:
-	case <-ctx.Done():
+		select {
+		case <-f.done:
+		case <-ctx.Done():
+			return
+		}
+		if own { // else the one in flight may have brought it
+			return
+		}
 	}
+}
+
+// join returns the prefetch in flight, which is its own if there was none.
+func (p *Walks) join(w *Walk, path []Folder) (f *flight, own bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.flight != nil {
+		return p.flight, false
+	}
+	f = &flight{known: make(chan struct{}), done: make(chan struct{})}
+	p.flight = f
+	p.o.Go(func() {
+		if p.structureAround(w, path) {
+			f.top, _ = p.widest(w, path, min(p.spend(w), p.subtrees.most()))
+		}
+		close(f.known)
+		if f.top != 0 {
+			p.listBelow(f.top)
+		}
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.flight = nil
+		close(f.done)
+	})
+	return f, true
 }
 
 // structureAround learns the subtree of the first directory of a path, and reports whether it is known.
 func (p *Walks) structureAround(w *Walk, path []Folder) (known bool) {
+	for _, at := range path {
+		if answered, ok := p.entered.Load(at.ID()); ok {
+			<-answered.(chan struct{})
+		}
+	}
 	if _, known := p.subtrees.of(path[0].ID(), p.o.Now()); known {
 		return true
 	}
@@ -142,6 +214,7 @@ func (p *Walks) listBelow(top archive.ID) {
 	if !p.subtrees.mayList(p.o.Now()) {
 		return
 	}
+	around, _ := p.subtrees.of(top, p.o.Now()) // it expires while it is listed
 	offers := p.o.Documents.Ahead()
 	defer offers.End()
 	options := p.o.List
@@ -162,6 +235,7 @@ func (p *Walks) listBelow(top archive.ID) {
 	}
 	if lists != nil {
 		p.o.Decoded(lists.Len())
+		p.subtrees.listed(around.folders, lists.Len())
 	}
 }
 

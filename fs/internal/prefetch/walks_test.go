@@ -235,6 +235,19 @@ func TestPrefetchGoesOnWithoutItsCaller(t *testing.T) {
 	m.wantAsked(t, "structure 1", "list 1")
 }
 
+// The more documents the folders of the last list had, the fewer folders the next one covers, so that a
+// walk does not wait for a million of them.
+func TestListsOfFullFoldersCoverFew(t *testing.T) {
+	m := newMount(t, &service{mandators: 1, folders: 2 * lookupBudget})
+	m.subtrees.listed(1, maxDocuments)
+	m.opens(t, 0, 1, 100)
+	m.wantAsked(t, "structure 1")
+	m.subtrees.listed(0, 1) // a folder of which nothing is known any more says nothing
+	m.subtrees.listed(1000, 2000)
+	m.opens(t, 101)
+	m.wantAsked(t, "structure 1", "list 1")
+}
+
 // placed are the folders of a recursive list, beside the one that was listed, and placedIn the
 // documents in each.
 const placed, placedIn = 1000, 10
@@ -285,5 +298,22 @@ func TestPlacingAllocatesLittle(t *testing.T) {
 	allocs := testing.AllocsPerRun(10, func() { place(t, m, list) })
 	if allocs > placed/5 {
 		t.Errorf("%v allocations for %d folders", allocs, placed)
+	}
+}
+
+// A mandator's structure is requested when it is entered for the first time, unless it has been listed
+// quickly, and known from then on.
+func TestEnteringAMandator(t *testing.T) {
+	m := newMount(t, &service{mandators: 3, folders: 3})
+	m.o.Go = func(do func()) { do() }
+	m.o.Folders.Put(3, archive.Structure{})
+	for _, mandator := range []archive.ID{1, 1, 2, 1, 3} {
+		m.Entering(mandator)
+	}
+	if want := []string{"structure 1", "structure 2"}; !slices.Equal(m.asked, want) {
+		t.Errorf("asked for %q, want %q", m.asked, want)
+	}
+	if !m.o.Folders.Fresh(102) || !m.o.Folders.Fresh(200) {
+		t.Error("folders below would be listed again")
 	}
 }

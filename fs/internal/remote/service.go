@@ -60,6 +60,8 @@ type Config struct {
 	TTL time.Duration
 	// Listings limits the number of folders whose listings are kept in memory.
 	Listings int
+	// Spill bounds the memory of listings, also of those that directories keep; nil does not.
+	Spill *cache.Spill
 	// RetryFor limits the looks after a change with an end in doubt.
 	RetryFor time.Duration
 	// Known keeps listings beyond the end of the mount; nil keeps none.
@@ -97,8 +99,8 @@ func New(c Config) *Service {
 		Inboxes:   cache.NewListings[struct{}, archive.Inboxes](1, c.TTL, c.Now),
 		Failures:  Failures{log: c.Log, now: c.Now},
 	}
-	s.Children.Pack(cache.PackedFolders())
-	s.Documents.Pack(cache.PackedDocuments())
+	s.Children.Pack(cache.PackedFolders().Within(c.Spill))
+	s.Documents.Pack(cache.PackedDocuments().Within(c.Spill))
 	if c.Known != nil {
 		s.Children.Keep(c.Known.Folders())
 		s.Documents.Keep(c.Known.Documents(c.List))

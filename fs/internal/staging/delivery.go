@@ -320,7 +320,11 @@ func (s *Area) settle(up *spool.Upload, id archive.ID) {
 	if id != 0 && r.Had == "" {
 		s.keepTime(&r, id)
 		key := cache.Key{Document: id, Representation: archive.Original}
-		if err := s.Content.Adopt(key, cache.Adoption{Path: up.DataPath(), Sum: r.SHA256, Final: !r.Inbox}); err != nil {
+		err := up.Verify() // an upload that was confirmed before a crash of the machine may have lost its data
+		if err == nil {
+			err = s.Content.Adopt(key, cache.Adoption{Path: up.DataPath(), Sum: r.SHA256, Final: !r.Inbox})
+		}
+		if err != nil {
 			s.Service.Log.Debugf("cache document %d: %v", id, err)
 		}
 		if !r.Inbox {

@@ -18,14 +18,14 @@ func (tr *testTree) list(d *Dir, list ...string) (stale []string) {
 	packed := cache.PackedDocuments().Pack(docs(list...))
 	docs := cache.PackedDocuments().Unpack(packed)
 	stale = sorted(d.Tree.mergeDocuments(d, docs, tr.next(), pdf))
-	d.noteOrigin(docs, packed)
+	d.noteOrigin(docs, tr.spill.Hold(packed))
 	return stale
 }
 
 func isCompacted(d *Dir) bool {
 	d.Mu.Lock()
 	defer d.Mu.Unlock()
-	return d.Shown.origin != nil && d.Shown.origin.compacted && len(d.Shown.Held.Docs.List) == 0
+	return d.Shown.IsCompacted() && len(d.Shown.Held.Docs.List) == 0
 }
 
 func shownIn(d *Dir) (names []string) {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/cache"
 	"github.com/archivefs/archivefs/fs/internal/inode"
 	"github.com/archivefs/archivefs/fs/internal/names"
 	"github.com/archivefs/archivefs/fs/internal/prefetch"
@@ -27,13 +28,13 @@ type Dir struct {
 	// Node holds the directory's inode, nothing before its first lookup; Attached makes it once.
 	Node     atomic.Value
 	Attached sync.Once
+	Unread   atomic.Bool // one of its documents was closed unread, and none was read since
 
 	// NamedFor is the walk that got this directory's documents by name only, until somebody looks at
 	// one of them.
 	NamedFor atomic.Pointer[prefetch.Walk]
 
 	learned atomic.Pointer[view.FolderLengths] // made by the first call of Lengths
-	Unread  atomic.Bool                        // one of its documents was closed unread, and none was read since
 
 	changes atomic.Uint64 // counts calls of Outdate
 	// Lease says until when the kernel may use cached names of the directory.
@@ -382,10 +383,10 @@ func (d *Dir) Lengths() *view.FolderLengths {
 
 // noteOrigin notes docs, packed, as the origin of the directory's documents if it is the listing that
 // was merged last. Documents of an inbox are never compacted, because they can be changed and removed.
-func (d *Dir) noteOrigin(docs []archive.Document, packed string) {
+func (d *Dir) noteOrigin(docs []archive.Document, packed cache.Packed) {
 	d.Mu.Lock()
 	defer d.Mu.Unlock()
-	if !d.Kind.Archives() || packed == "" || d.Shown.origin != nil && d.Shown.origin.compacted {
+	if !d.Kind.Archives() || packed.IsZero() || d.Shown.IsCompacted() {
 		return
 	}
 	d.Shown.origin = nil
@@ -403,7 +404,10 @@ func (d *Dir) Compact() {
 	d.Mu.Lock()
 	defer d.Mu.Unlock()
 	l := d.Shown.origin
-	if l == nil || l.compacted || !d.compactableLocked(l.docs) {
+	if d.Shown.IsCompacted() {
+		l.packed = l.packed.Unpin()
+	}
+	if l == nil || l.docs == nil || !d.compactableLocked(l.docs) {
 		return
 	}
 	l.names = shownNames(d.Shown.Held.Docs.List)
@@ -415,7 +419,7 @@ func (d *Dir) Compact() {
 	}
 	d.Shown.Held = contents{}
 	d.Shown.Held.Names.fill(rest)
-	l.docs, l.compacted = nil, true
+	l.docs = nil
 }
 
 // compactableLocked reports whether the directory's documents are exactly those of the listing, and
@@ -454,7 +458,14 @@ func (d *Dir) KnowsFolders(n need) bool {
 func (d *Dir) KnowsDocuments(n need) bool {
 	d.Mu.Lock()
 	defer d.Mu.Unlock()
-	return d.servesLocked(&d.Files, n)
+	if !d.servesLocked(&d.Files, n) {
+		return false
+	}
+	if d.Shown.IsCompacted() && !d.Shown.readable() {
+		d.Shown.lose()
+		return false
+	}
+	return true
 }
 
 // servesLocked reports whether the listing m of the directory is fresh enough for n. Inboxes share one

@@ -3,6 +3,7 @@ package tree
 import (
 	"context"
 	"errors"
+	"slices"
 	"sort"
 	"syscall"
 	"time"
@@ -200,12 +201,19 @@ func (t *Tree) showDocuments(ctx context.Context, d *Dir, got cache.Entry[[]arch
 	if got.Stale {
 		t.Reps.AsBefore()
 	} else {
-		t.Reps.Choose(ctx, got.Value)
+		if t.Reps.Choose(ctx, got.Value) && (t.Reps.Lesser() || !named(got.Value)) {
+			t.Reps.Settle(ctx)
+		}
 		t.Staged.Identify(ctx, d, got.Value)
 	}
 	t.Changed(d, t.mergeDocuments(d, got.Value, mergedOf(got, when), t.Reps.Extension))
 	d.noteOrigin(got.Value, got.Packed)
 	return nil
+}
+
+// named reports whether all documents have extensions of their own.
+func named(docs []archive.Document) bool {
+	return !slices.ContainsFunc(docs, func(d archive.Document) bool { return names.Ext(names.Plain(&d)) == "" })
 }
 
 // ListAfresh requests the directory's documents from the service, whatever is known.

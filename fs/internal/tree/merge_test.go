@@ -12,6 +12,7 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/cache"
 	"github.com/archivefs/archivefs/fs/internal/background"
 	"github.com/archivefs/archivefs/fs/internal/remote"
 	"github.com/archivefs/archivefs/fs/internal/view"
@@ -24,6 +25,7 @@ type testTree struct {
 	*Tree
 	time   time.Time
 	serial uint64
+	spill  *cache.Spill // of the listings that list takes in
 }
 
 func newTree() *testTree {

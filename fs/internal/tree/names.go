@@ -20,11 +20,12 @@ import (
 
 // origin is the listing that the documents of a directory come from.
 type origin struct {
-	packed string
+	// packed is pinned from the moment at which the compacted directory was found to be known until it
+	// is expanded or Dir.Compact is called again: whatever happens to the disk, it can be expanded.
+	packed cache.Packed
 	// docs is the unpacked listing, which the entries point into; nil while compacted.
-	docs      []archive.Document
-	compacted bool
-	names     string // the shown names while compacted (appendShown); empty: all are the documents' own
+	docs  []archive.Document
+	names string // the shown names while compacted (appendShown); empty: all are the documents' own
 }
 
 // nameSet holds the names that a directory shows, and their entries: folders and documents under their
@@ -50,18 +51,38 @@ type contents struct {
 // Here returns the entries and expands them if necessary.
 func (s *nameSet) Here() *contents {
 	if s.IsCompacted() {
-		s.expand(s.origin)
+		if s.readable() {
+			s.expand(s.origin)
+		} else {
+			s.lose()
+		}
 	}
 	return &s.Held
 }
 
+// readable reports whether a compacted directory can be expanded, and makes sure that it still can be
+// when that is needed.
+func (s *nameSet) readable() (ok bool) {
+	s.origin.packed, ok = s.origin.packed.Pin()
+	return ok
+}
+
+// lose drops the documents of a compacted directory that cannot be expanded: it must be listed again. As
+// everywhere in nameSet, Mu of the directory is held.
+// +checklocksignore
+func (s *nameSet) lose() {
+	s.origin = nil
+	s.dir.Files.Serial, s.dir.Files.Fetched = 0, time.Time{}
+}
+
 // IsCompacted reports whether the directory is in its compacted form.
-func (s *nameSet) IsCompacted() bool { return s.origin != nil && s.origin.compacted }
+func (s *nameSet) IsCompacted() bool { return s.origin != nil && s.origin.docs == nil }
 
 // expand undoes Dir.Compact.
 func (s *nameSet) expand(l *origin) {
-	l.docs = cache.PackedDocuments().Unpack(l.packed)
-	l.compacted = false
+	text, _ := l.packed.Text() // it is pinned
+	l.docs = cache.PackedDocuments().Unpack(text)
+	l.packed = l.packed.Unpin()
 	entries := make([]Entry, len(l.docs))
 	all := append(make([]*Entry, 0, len(l.docs)+len(s.Folders.List)), s.Held.Names.All()...)
 	s.Held.Docs.List = make([]idEntry, len(l.docs))

@@ -17,23 +17,43 @@ const (
 	confirmLimit = 30 * time.Second
 )
 
-// Choose finds out from listed documents which representations the service has, before these get
-// names and lengths. If that fails for now, names get .pdf, and lengths are estimated. Concurrent
-// callers wait for the first one.
-func (r *Representations) Choose(ctx context.Context, docs []archive.Document) {
+// Choose begins to find out from listed documents which representations the service has, on which
+// added extensions and lengths depend, and reports whether that is in flight. One check runs at a
+// time. If it fails for now, names get .pdf, and lengths are estimated.
+func (r *Representations) Choose(ctx context.Context, docs []archive.Document) (checking bool) {
 	if len(docs) == 0 || !r.wantsEvidence() {
+		return false
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.checked != nil {
+		return true
+	}
+	checked := make(chan struct{})
+	r.checked = checked
+	ctx = context.WithoutCancel(ctx)
+	r.Work.Go(func() {
+		if r.wantsEvidence() {
+			r.probe(ctx, r.evidence.candidates(docs))
+		}
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.checked = nil
+		close(checked)
+	})
+	return true
+}
+
+// Settle waits for the check that is in flight, if one is, or until ctx ends.
+func (r *Representations) Settle(ctx context.Context) {
+	r.mu.Lock()
+	checked := r.checked
+	r.mu.Unlock()
+	if checked == nil {
 		return
 	}
-	found := r.probing.DoChan("", func() (any, error) {
-		r.Work.Begin()
-		defer r.Work.End()
-		if r.wantsEvidence() {
-			r.probe(context.WithoutCancel(ctx), r.evidence.candidates(docs))
-		}
-		return struct{}{}, nil
-	})
 	select {
-	case <-found:
+	case <-checked:
 	case <-ctx.Done():
 	}
 }

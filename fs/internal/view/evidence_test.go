@@ -136,12 +136,19 @@ func TestWhatOneDocumentLacksAnotherConfirms(t *testing.T) {
 			r := newRepresentations()
 			r.Service = service
 			for i, l := range tt.looks {
-				r.Choose(t.Context(), listing(l.docs...))
+				choose(t.Context(), r, listing(l.docs...))
 				if asked := service.takeAsked(); !slices.Equal(asked, l.asked) || r.used() != l.used {
 					t.Errorf("listing %d: asked for %q, want %q; documents are read as %s, want %s", i, asked, l.asked, r.used(), l.used)
 				}
 			}
 		})
+	}
+}
+
+// choose begins a check, and waits for it as a listing does.
+func choose(ctx context.Context, r *Representations, docs []archive.Document) {
+	if r.Choose(ctx, docs) {
+		r.Settle(ctx)
 	}
 }
 
@@ -151,11 +158,11 @@ func TestAListingDoesNotWaitForTheSecondDocument(t *testing.T) {
 		service := &scripted{answers: map[string]archive.Kind{"original": archive.KindUnsupported, "9 original": hanging}}
 		r := newRepresentations()
 		r.Service = service
-		r.Choose(t.Context(), listing(1, 9))
+		choose(t.Context(), r, listing(1, 9))
 		if r.used() != archive.PDF {
 			t.Errorf("documents are read as %s", r.used())
 		}
-		r.Choose(t.Context(), listing(2, 9))
+		choose(t.Context(), r, listing(2, 9))
 		if asked := service.takeAsked(); !slices.Equal(asked, []string{"1 original", "1 pdf", "9 original"}) {
 			t.Errorf("asked for %q", asked)
 		}
@@ -163,7 +170,7 @@ func TestAListingDoesNotWaitForTheSecondDocument(t *testing.T) {
 			t.Fatal(err)
 		}
 		r.evidence.end(r.evidence.failing().Add(-r.Pause)) // it is time
-		r.Choose(t.Context(), listing(2, 9))
+		choose(t.Context(), r, listing(2, 9))
 		if asked := service.takeAsked(); !slices.Equal(asked, []string{"2 original"}) || !r.evidence.sure(archive.PDF) {
 			t.Errorf("asked for %q", asked)
 		}

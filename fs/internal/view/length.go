@@ -43,6 +43,38 @@ type Lengths struct {
 	// answer 0 for every document, and programs would take them for empty files.
 	nonzero atomic.Bool // the service has answered other lengths, too
 	wrong   atomic.Bool // the service has answered 0 for a document with bytes
+
+	mu sync.Mutex
+	// lacking is the content whose length the service could not tell last, for lack of the operation.
+	lacking cache.Key // +checklocks:mu
+	// lacks is when it could not for two documents in a row, in the representation of lacking.
+	lacks time.Time // +checklocks:mu
+}
+
+// note notes the answer to a request for a length. Two documents in a row show that the service lacks
+// the operation: one alone may be broken.
+func (l *Lengths) note(key cache.Key, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch {
+	case archive.KindOf(err) == archive.KindUnsupported:
+		if l.lacking.Document != key.Document && l.lacking.Representation == key.Representation {
+			l.lacks = l.Now()
+		}
+		l.lacking = key
+	case err == nil && l.lacking.Representation == key.Representation:
+		l.lacking, l.lacks = cache.Key{}, time.Time{}
+	}
+}
+
+// paused returns for how long no length of a representation is requested in any folder.
+func (l *Lengths) paused(rep archive.Representation) time.Duration {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.lacks.IsZero() || l.lacking.Representation != rep {
+		return 0
+	}
+	return max(0, l.lacks.Add(l.Pause).Sub(l.Now()))
 }
 
 // Folder returns the lengths of the documents of one folder. archives says that they are archived,
@@ -119,30 +151,33 @@ func (l *FolderLengths) Reset() {
 
 // Paused returns for how long Learn sends no request for a document, 0 if it does.
 func (l *FolderLengths) Paused(doc archive.ID) time.Duration {
-	if l.all.Of(doc) == archive.Data {
+	rep := l.all.Of(doc)
+	if rep == archive.Data {
 		return l.all.Pause
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.pausedLocked()
+	return l.pausedLocked(rep)
 }
 
 // +checklocks:l.mu
-func (l *FolderLengths) pausedLocked() time.Duration {
+func (l *FolderLengths) pausedLocked(rep archive.Representation) time.Duration {
+	everywhere := l.all.paused(rep)
 	if l.gaveUp.IsZero() {
-		return 0
+		return everywhere
 	}
-	return max(0, l.gaveUp.Add(l.all.Pause).Sub(l.all.Now()))
+	return max(everywhere, l.gaveUp.Add(l.all.Pause).Sub(l.all.Now()))
 }
 
 // Learn requests the length of a document, and prefetches those of the next listed documents that
 // were not requested yet. It returns with the answer, after lengthPatience, or when ctx is done. It
 // never downloads contents.
 func (l *FolderLengths) Learn(ctx context.Context, doc archive.ID, listed Listed) {
-	if l.all.Of(doc) == archive.Data {
+	rep := l.all.Of(doc)
+	if rep == archive.Data {
 		return
 	}
-	answered := l.ask(doc, listed) //nolint:contextcheck // the answer serves others too, and is kept
+	answered := l.ask(doc, rep, listed) //nolint:contextcheck // the answer serves others too, and is kept
 	if answered == nil {
 		return
 	}
@@ -156,10 +191,10 @@ func (l *FolderLengths) Learn(ctx context.Context, doc archive.ID, listed Listed
 }
 
 // ask returns a channel that closes with the answer about doc, nil if no more requests are sent.
-func (l *FolderLengths) ask(doc archive.ID, listed Listed) <-chan struct{} {
+func (l *FolderLengths) ask(doc archive.ID, rep archive.Representation, listed Listed) <-chan struct{} {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.pausedLocked() > 0 {
+	if l.pausedLocked(rep) > 0 {
 		return nil
 	}
 	if c := l.asked[doc]; c != nil {
@@ -209,6 +244,7 @@ func (l *FolderLengths) askLocked(doc archive.ID) {
 		ctx, cancel := context.WithTimeout(context.Background(), 2*lengthPatience)
 		defer cancel()
 		info, err := l.all.Service.ContentInfo(ctx, doc, key.Representation)
+		l.all.note(key, err)
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		if err == nil && info.Size != archive.SizeUnknown {

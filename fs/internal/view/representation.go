@@ -7,12 +7,12 @@ import (
 	"context"
 	"errors"
 	"mime"
+	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/gabriel-vasile/mimetype"
 	"github.com/sirupsen/logrus"
-	"golang.org/x/sync/singleflight"
 
 	"github.com/archivefs/archivefs/archive"
 	"github.com/archivefs/archivefs/cache"
@@ -58,8 +58,9 @@ type Representations struct {
 	auto atomic.Uint32
 	// evidence is the basis of the choice.
 	evidence evidence
-	// probing runs one probe for all concurrent callers.
-	probing singleflight.Group
+	mu       sync.Mutex
+	// checked is closed at the end of the check that is in flight, nil while none is.
+	checked chan struct{} // +checklocks:mu
 }
 
 // Order lists the representations to try for a document's bytes, best first.
@@ -93,6 +94,9 @@ func (r *Representations) Of(doc archive.ID) archive.Representation {
 // Settled reports whether the representation of documents is known, and so which one the listed
 // length belongs to.
 func (r *Representations) Settled() bool { return r.Mode != Auto || r.auto.Load() != 0 }
+
+// Lesser reports whether documents are read as something less than their original.
+func (r *Representations) Lesser() bool { return r.Order()[0] != archive.Original }
 
 // Found records that a document has a representation, and none of those before it in Order.
 func (r *Representations) Found(rep archive.Representation) {

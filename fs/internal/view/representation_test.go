@@ -142,11 +142,11 @@ func TestRepresentationIsAskedForOnce(t *testing.T) {
 		r := newRepresentations()
 		r.Mode, r.Service = Auto, service
 		for range 5 {
-			go r.Choose(t.Context(), []archive.Document{{ID: 1}})
+			go choose(t.Context(), r, []archive.Document{{ID: 1}})
 		}
 		interrupted, interrupt := context.WithCancel(t.Context())
 		interrupt()
-		r.Choose(interrupted, []archive.Document{{ID: 1}}) // returns at once
+		choose(interrupted, r, []archive.Document{{ID: 1}}) // returns at once
 		synctest.Wait()
 		close(service.answer)
 		synctest.Wait()

@@ -1,11 +1,12 @@
 // Package blob stores contents by their SHA-256: Files in a directory, Bucket in one with the S3
 // interface.
 //
-// A content is added in two steps. Stage writes it to a temporary file and hashes it, so that its
-// digest is known and its bytes can be inspected before it is stored. Publish then makes it durable
-// under its digest, alone or with others. Files syncs and renames it, and syncs the directory;
-// Bucket sends it, and S3 compares it with its digest. A crash leaves nothing, a temporary file
-// (swept by the next OpenFiles), parts of a large object (removed by Walk), or a complete content.
+// A content is added in two steps. Stage takes it into memory, or a larger one into a temporary file,
+// and hashes it, so that its digest is known and its bytes can be inspected before it is stored. Publish
+// then makes it durable under its digest, alone or with others. Files syncs and renames it, and syncs the
+// directory; Bucket sends it, and S3 compares it with its digest. A crash leaves nothing, a temporary file
+// (swept by the next OpenFiles, or by Walk), parts of a large object (removed by Walk), or a complete
+// content.
 // Contents never change, so equal ones are stored once and may be read without a lock.
 //
 // If the service of a Bucket does not answer, the error is an archive.Error of KindUnreachable.

@@ -10,11 +10,13 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/archivefs/archivefs/internal/durable"
+	"github.com/archivefs/archivefs/internal/redolog"
 )
 
 const (
@@ -28,7 +30,13 @@ const (
 type Files struct {
 	*staging
 	dir    string
-	shards sync.Map // names of the durable sub-directories
+	view   bool     // somebody else may be writing there
+	shards sync.Map // names of the sub-directories that were made, and whether they are durable
+
+	log      *redolog.Log // nil without one
+	before   atomic.Int64 // how many contents are published without it first
+	unsynced sync.Map     // digests of contents whose sync has failed
+	past     past
 }
 
 // OpenFiles creates dir (0700) and removes staged files of an interrupted upload. The caller makes
@@ -42,6 +50,7 @@ func OpenFiles(dir string) (*Files, error) {
 	if err := f.prepare(); err != nil {
 		return nil, err
 	}
+	_ = durable.Spread(dir) // a hint
 	return f, f.sweepHeld()
 }
 
@@ -66,9 +75,10 @@ func OpenSharedFiles(dir string) (*Files, error) {
 	return f, f.sweepHeld()
 }
 
-// ViewFiles only reads dir. It creates and sweeps nothing.
+// ViewFiles only reads dir, and contents that its redo log has from there, because files may be lost or
+// torn after a crash of the machine until a service repairs them. It creates and sweeps nothing.
 func ViewFiles(dir string) *Files {
-	return &Files{staging: newStaging(filepath.Join(dir, incoming), true), dir: dir}
+	return &Files{staging: newStaging(filepath.Join(dir, incoming), true), dir: dir, view: true}
 }
 
 // Publish makes staged contents durable under their digests, with few syncs. When it returns a crash
@@ -79,33 +89,68 @@ func (f *Files) Publish(ctx context.Context, contents ...Staged) error {
 	if err != nil {
 		return err
 	}
-	named := make([]durable.Named, 0, len(files))
+	files, err = f.lacking(ctx, files)
+	if err != nil {
+		return err
+	}
+	var size int64
 	for _, staged := range files {
-		if staged.published {
-			kept, err := f.Has(ctx, staged.digest)
-			if err != nil {
-				return err
-			}
-			if kept {
-				continue
-			}
-			if err := staged.renew(); err != nil { // another process has removed it
-				return fmt.Errorf("publish content again: %w", err)
+		size += staged.size
+	}
+	publish, shard := durable.PublishAll, f.makeShard
+	if f.log != nil && size <= logged {
+		publish, shard = func(named []durable.Named) error { return f.appendAll(named, files) }, f.placeShard
+	}
+	named := make([]durable.Named, 0, len(files))
+	var made []*os.File // of contents in memory
+	done := false
+	defer func() {
+		for _, file := range made {
+			if done {
+				_ = file.Close()
+			} else {
+				_ = durable.Discard(file, nil)
 			}
 		}
+	}()
+	for _, staged := range files {
 		target := f.path(staged.digest)
-		if err := f.makeShard(filepath.Base(filepath.Dir(target))); err != nil {
+		if err := shard(filepath.Base(filepath.Dir(target))); err != nil {
 			return fmt.Errorf("make content directory: %w", err)
 		}
-		named = append(named, durable.Named{File: staged.File, Path: target})
+		file, err := staged.file(filepath.Dir(target))
+		if err != nil {
+			return fmt.Errorf("write content: %w", err)
+		}
+		if file != staged.File {
+			made = append(made, file)
+		}
+		named = append(named, durable.Named{File: file, Path: target})
 	}
-	if err := durable.PublishAll(named); err != nil {
+	if err := publish(named); err != nil {
 		return fmt.Errorf("publish content: %w", err)
 	}
 	for _, staged := range files {
 		staged.published = true
 	}
+	done = true
 	return nil
+}
+
+// lacking returns the contents that are not published, or that another process has removed since.
+func (f *Files) lacking(ctx context.Context, files []*stagedFile) (lacking []*stagedFile, err error) {
+	for _, staged := range files {
+		kept := staged.published
+		if kept {
+			if kept, err = f.Has(ctx, staged.digest); err != nil {
+				return nil, err
+			}
+		}
+		if !kept {
+			lacking = append(lacking, staged)
+		}
+	}
+	return lacking, nil
 }
 
 // makeShard creates a sub-directory and makes its name durable, even if it existed: its creator may
@@ -115,7 +160,7 @@ func (f *Files) makeShard(name string) error {
 	if err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
-	if _, kept := f.shards.Load(name); kept && err != nil {
+	if kept, _ := f.shards.Load(name); kept == true && err != nil {
 		return nil
 	}
 	there, err := os.ReadDir(f.dir)
@@ -131,10 +176,22 @@ func (f *Files) makeShard(name string) error {
 	return nil
 }
 
+// placeShard creates a sub-directory whose name becomes durable later, by makeShard.
+func (f *Files) placeShard(name string) error {
+	if err := os.Mkdir(filepath.Join(f.dir, name), 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	f.shards.LoadOrStore(name, false)
+	return nil
+}
+
 // Open opens a content for reading. The error is ErrMissing if there is none.
 func (f *Files) Open(_ context.Context, digest string) (io.ReadSeekCloser, error) {
 	if !valid(digest) {
 		return nil, fmt.Errorf("content %q: %w", digest, ErrMissing)
+	}
+	if content := f.inLog(digest); content != nil {
+		return content, nil
 	}
 	file, err := os.Open(f.path(digest))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -270,7 +327,8 @@ func (f *Files) Claimed(_ context.Context, id string) error {
 	return whose(f.dir, string(found), err, id)
 }
 
-// Walk calls each for every content published before that time. each may remove it.
+// Walk calls each for every content published before that time. each may remove it. Files that a killed
+// process was about to publish before that time are removed, except by ViewFiles.
 func (f *Files) Walk(ctx context.Context, before time.Time, each func(digest string) error) error {
 	err := filepath.WalkDir(f.dir, func(path string, entry fs.DirEntry, err error) error {
 		switch {
@@ -278,7 +336,11 @@ func (f *Files) Walk(ctx context.Context, before time.Time, each func(digest str
 			return err
 		case entry.IsDir() && (path == filepath.Join(f.dir, incoming) || path == f.held()):
 			return fs.SkipDir
-		case !entry.Type().IsRegular() || !valid(entry.Name()):
+		case !entry.Type().IsRegular():
+			return ctx.Err()
+		}
+		temporary := durable.IsTemp(entry.Name()) && !f.view
+		if !temporary && !valid(entry.Name()) {
 			return ctx.Err()
 		}
 		info, err := entry.Info()
@@ -287,6 +349,12 @@ func (f *Files) Walk(ctx context.Context, before time.Time, each func(digest str
 		}
 		if err != nil || info.ModTime().After(before) {
 			return err
+		}
+		if temporary {
+			if err := os.Remove(path); !errors.Is(err, fs.ErrNotExist) {
+				return err
+			}
+			return nil
 		}
 		return each(entry.Name())
 	})
@@ -334,9 +402,12 @@ func HoldFiles(dir string) (*Hold, error) {
 }
 
 // Open opens a content that existed when the hold began, or was added later and not removed.
-func (h *Hold) Open(_ context.Context, digest string) (*os.File, error) {
+func (h *Hold) Open(_ context.Context, digest string) (io.ReadCloser, error) {
 	if !valid(digest) {
 		return nil, fmt.Errorf("content %q: %w", digest, ErrMissing)
+	}
+	if content := h.files.inLog(digest); content != nil {
+		return content, nil
 	}
 	// The order matters: a content moves only from its place to held. If it was then published again,
 	// it is back in its place.
@@ -355,7 +426,7 @@ func (h *Hold) Open(_ context.Context, digest string) (*os.File, error) {
 // Release removes the contents that were removed during the hold.
 func (h *Hold) Release() error {
 	err := h.files.clearHeld() // a remover that comes now finds the directory gone
-	if err := errors.Join(err, h.lock.Close()); err != nil {
+	if err := errors.Join(err, h.lock.Close(), h.files.Close()); err != nil {
 		return fmt.Errorf("release contents: %w", err)
 	}
 	return nil

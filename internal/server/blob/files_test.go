@@ -1,7 +1,10 @@
 package blob_test
 
 import (
+	"errors"
+	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -29,9 +32,12 @@ func entries(t *testing.T, dir string) int {
 	return len(found)
 }
 
+// inFile makes a text so long that it is not staged in memory.
+func inFile(text string) string { return strings.Repeat(text, 100_000) }
+
 func TestStagedFilesAreSweptAlone(t *testing.T) {
 	dir := t.TempDir()
-	stage(t, openFiles(t, dir), "interrupted")
+	stage(t, openFiles(t, dir), inFile("interrupted"))
 	if n := entries(t, filepath.Join(dir, "incoming")); n != 1 {
 		t.Errorf("%d staged, want 1", n)
 	}
@@ -69,8 +75,8 @@ func TestSharedFiles(t *testing.T) {
 		return files
 	}
 	one := shared()
-	staged := stage(t, one, "on its way")
-	stage(t, one, "abandoned")
+	staged := stage(t, one, inFile("on its way"))
+	stage(t, one, inFile("abandoned"))
 	found, err := filepath.Glob(filepath.Join(dir, "incoming", "*"))
 	if err != nil || len(found) != 2 {
 		t.Fatalf("%q, %v", found, err)
@@ -80,7 +86,7 @@ func TestSharedFiles(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if old := time.Now().Add(-25 * time.Hour); string(content) == "abandoned" {
+		if old := time.Now().Add(-25 * time.Hour); string(content) == inFile("abandoned") {
 			if err := os.Chtimes(path, old, old); err != nil {
 				t.Fatal(err)
 			}
@@ -93,7 +99,63 @@ func TestSharedFiles(t *testing.T) {
 	if err := one.Publish(t.Context(), staged); err != nil {
 		t.Fatal(err)
 	}
-	if got := read(t, other, digest("on its way")); got != "on its way" {
+	if got := read(t, other, digest(inFile("on its way"))); got != inFile("on its way") {
+		t.Errorf("%d bytes", len(got))
+	}
+}
+
+// Small contents stay in memory until they are published, but not any number of them.
+func TestSmallContentsAreStagedInMemory(t *testing.T) {
+	dir := t.TempDir()
+	files := openFiles(t, dir)
+	for round := range 2 {
+		var staged []blob.Staged
+		for i := range 70 {
+			staged = append(staged, stage(t, files, fmt.Sprint("content ", i, " of ", round)))
+		}
+		if n := entries(t, filepath.Join(dir, "incoming")); n != 70-64 {
+			t.Errorf("%d contents are in files, want those beyond 64", n)
+		}
+		if err := files.Publish(t.Context(), staged...); err != nil {
+			t.Fatal(err)
+		}
+		for i, s := range staged {
+			want := fmt.Sprint("content ", i, " of ", round)
+			before, err := io.ReadAll(io.NewSectionReader(s, 0, s.Size()))
+			if err != nil || string(before) != want || read(t, files, s.Digest()) != want {
+				t.Errorf("content %d is %q, %v", i, before, err)
+			}
+			if err := s.Discard(); err != nil {
+				t.Error(err)
+			}
+			if n, err := s.ReadAt(make([]byte, 1), 0); n != 0 || !errors.Is(err, fs.ErrClosed) {
+				t.Errorf("after Discard %d bytes, %v", n, err)
+			}
+		}
+	}
+}
+
+// What a killed process was about to publish is removed by the one whose contents they are.
+func TestWalkRemovesWhatWasHalfPublished(t *testing.T) {
+	dir := t.TempDir()
+	files := openFiles(t, dir)
+	keep(t, files, "content")
+	half := filepath.Join(dir, digest("content")[:2], ".tmp-half")
+	if err := os.WriteFile(half, []byte("ha"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	later := time.Now().Add(time.Hour)
+	for _, test := range []struct {
+		files  *blob.Files
+		before time.Time
+		left   int
+	}{{files, time.Now().Add(-time.Hour), 2}, {blob.ViewFiles(dir), later, 2}, {files, later, 1}} {
+		walk(t, test.files, test.before)
+		if n := entries(t, filepath.Dir(half)); n != test.left {
+			t.Errorf("%d files are left, want %d", n, test.left)
+		}
+	}
+	if got := read(t, files, digest("content")); got != "content" {
 		t.Errorf("%q", got)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"io/fs"
 	"os"
 	"sync"
+	"sync/atomic"
 
 	"github.com/archivefs/archivefs/internal/durable"
 )
@@ -19,6 +20,9 @@ const (
 	// chunk is how many bytes are hashed and written at a time: readers of multipart bodies return a
 	// few KiB, and a system call for each would cost more than the hash.
 	chunk = 256 << 10
+	// inMemory is how many contents of less than a chunk are kept in memory until they are published.
+	// Further ones go to files, so that an e-mail of a thousand attachments does not fill the memory.
+	inMemory = 64
 	// large is the size from which a content is hashed by a goroutine of its own, because hashing
 	// takes as long as receiving and writing. chunks is the number of buffers for that.
 	large  = 4 * chunk
@@ -28,14 +32,15 @@ const (
 	stretch = 8 << 20
 )
 
-// staging receives contents into temporary files in one directory.
+// staging receives small contents into memory, others into temporary files in one directory.
 type staging struct {
 	dir string
 	// named says that the files are renamed to their final place: they have a name, and writeback
 	// starts early. Files without a name disappear with their descriptor, so there is nothing to
 	// sweep.
 	named  bool
-	chunks sync.Pool // of *[chunk]byte
+	chunks sync.Pool    // of *[chunk]byte
+	held   atomic.Int32 // contents in memory
 }
 
 func newStaging(dir string, named bool) *staging {
@@ -50,30 +55,57 @@ func (s *staging) prepare() error {
 	return nil
 }
 
-// stagedFile is a content in a temporary file.
+// stagedFile is a content in memory or in a temporary file.
 type stagedFile struct {
-	*os.File
+	*os.File  // nil in memory
 	from      *staging
 	digest    string
 	size      int64
-	published bool // renamed, so that there is nothing to remove
+	published bool // its file was renamed, so that there is nothing to remove
 	discarded bool
+
+	mu sync.RWMutex
+	// memory has the bytes; nil in a file, and after Discard.
+	// +checklocks:mu
+	memory *[chunk]byte
 }
 
-// Stage reads r to its end into a temporary file. It wraps errors of r, and leaves nothing after an
-// error. The memory used does not grow with the content.
+// Stage reads r to its end. It wraps errors of r, and leaves nothing after an error. The memory used
+// does not grow with the content.
 func (s *staging) Stage(_ context.Context, r io.Reader) (Staged, error) {
-	file, err := s.create()
-	if err != nil {
+	p := s.chunks.Get().(*[chunk]byte) // of New
+	n, err := readChunk(r, p[:])
+	if err == io.EOF && s.hold() { //nolint:errorlint // io.Reader returns io.EOF itself
+		sum := sha256.Sum256(p[:n])
+		return &stagedFile{from: s, digest: hex.EncodeToString(sum[:]), size: int64(n), memory: p}, nil
+	}
+	defer s.chunks.Put(p)
+	if err != nil && err != io.EOF { //nolint:errorlint // as above
 		return nil, fmt.Errorf("stage content: %w", err)
 	}
+	file, ferr := s.create()
+	if ferr != nil {
+		return nil, fmt.Errorf("stage content: %w", ferr)
+	}
 	staged := &stagedFile{File: file, from: s}
-	p := s.chunks.Get().(*[chunk]byte) // of New
-	defer s.chunks.Put(p)
-	if err := staged.fill(r, p[:]); err != nil {
+	if err := staged.fill(r, p[:], n, err); err != nil {
 		return nil, durable.Discard(file, fmt.Errorf("stage content: %w", err))
 	}
 	return staged, nil
+}
+
+// hold reports whether one more content may stay in memory; drop gives its chunk back.
+func (s *staging) hold() bool {
+	if s.held.Add(1) <= inMemory {
+		return true
+	}
+	s.held.Add(-1)
+	return false
+}
+
+func (s *staging) drop(p *[chunk]byte) {
+	s.chunks.Put(p)
+	s.held.Add(-1)
 }
 
 func (s *staging) create() (*os.File, error) {
@@ -102,12 +134,12 @@ func (s *staging) own(contents []Staged) ([]*stagedFile, error) {
 	return files, nil
 }
 
-// fill writes the bytes of r, through p, and more chunks for a large content.
-func (s *stagedFile) fill(r io.Reader, p []byte) error {
+// fill writes the n bytes of p that were read from r, with err, and the rest of r, through p and more
+// chunks for a large content.
+func (s *stagedFile) fill(r io.Reader, p []byte, n int, err error) error {
 	sum := hashing{Hash: sha256.New()}
 	defer sum.end()
-	for begun := int64(0); ; {
-		n, err := readChunk(r, p)
+	for begun := int64(0); ; n, err = readChunk(r, p) {
 		if err != nil && err != io.EOF { //nolint:errorlint // io.Reader returns io.EOF itself
 			return err
 		}
@@ -146,30 +178,70 @@ func (s *stagedFile) Digest() string { return s.digest }
 // Size implements Staged.
 func (s *stagedFile) Size() int64 { return s.size }
 
+// ReadAt implements io.ReaderAt. It may come later than Discard, from a request that was answered
+// before its body was read.
+func (s *stagedFile) ReadAt(p []byte, off int64) (int, error) {
+	if s.File != nil {
+		return s.File.ReadAt(p, off)
+	}
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if s.memory == nil {
+		return 0, fs.ErrClosed
+	}
+	if off < 0 || off > s.size {
+		return 0, io.EOF
+	}
+	n := copy(p, s.memory[off:s.size])
+	if n < len(p) {
+		return n, io.EOF
+	}
+	return n, nil
+}
+
 // Discard implements Staged.
 func (s *stagedFile) Discard() error {
 	if s.discarded {
 		return nil
 	}
 	s.discarded = true
+	if s.File == nil {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.from.drop(s.memory)
+		s.memory = nil
+		return nil
+	}
 	if s.published {
 		return s.Close()
 	}
 	return durable.Discard(s.File, nil)
 }
 
-// renew copies the received bytes to a new file, which is not published.
-func (s *stagedFile) renew() error {
-	file, err := s.from.create()
+// file returns a temporary file with the content, which the caller publishes: the one that it was
+// received into, or a new one in dir if it is in memory, or if the first one was published.
+func (s *stagedFile) file(dir string) (*os.File, error) {
+	if s.File != nil && !s.published {
+		return s.File, nil
+	}
+	file, err := durable.CreateTemp(dir)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if _, err := io.Copy(file, io.NewSectionReader(s, 0, s.size)); err != nil {
-		return durable.Discard(file, err)
+	if s.File != nil {
+		if _, err := io.Copy(file, io.NewSectionReader(s.File, 0, s.size)); err != nil {
+			return nil, durable.Discard(file, err)
+		}
+		err = s.Close()
+		s.File, s.published = file, false
+		return file, err
 	}
-	err = s.Close()
-	s.File, s.published = file, false
-	return err
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if _, err := file.Write(s.memory[:s.size]); err != nil {
+		return nil, durable.Discard(file, err)
+	}
+	return file, nil
 }
 
 // hashing is a hash that is computed by the caller or, after begin, by a goroutine of its own.

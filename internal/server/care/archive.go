@@ -132,11 +132,11 @@ func Exists(dir string) error {
 	return nil
 }
 
-// Close closes the database, and the connections to a bucket.
+// Close closes the database, and the contents.
 func (a *Archive) Close() error {
 	err := a.Store.Close()
-	if bucket, ok := a.Contents.(viewed); ok {
-		err = errors.Join(err, bucket.Close())
+	if contents, ok := a.Contents.(io.Closer); ok {
+		err = errors.Join(err, contents.Close())
 	}
 	return err
 }
@@ -160,7 +160,7 @@ func (a *Archive) hold(ctx context.Context, place Place) (context.Context, *hold
 			return nil, nil, err
 		}
 		return ctx, &hold{
-			open:    func(ctx context.Context, digest string) (io.ReadCloser, error) { return files.Open(ctx, digest) },
+			open:    files.Open,
 			lasts:   func() error { return nil },
 			release: files.Release,
 		}, nil

@@ -344,12 +344,18 @@ func TestBackupWhileTheBucketIsAway(t *testing.T) {
 func TestABackupThatLosesItsHold(t *testing.T) {
 	s3 := s3test.Start(t)
 	place := care.Place{Database: pgtest.Database(t), Blobs: s3.Bucket(t, "archive"), Data: t.TempDir()}
-	s := serve(t, place)
+	s, err := server.Open(t.Context(), server.Options{Database: place.Database, Blobs: place.Blobs, Data: place.Data})
+	if err != nil {
+		t.Fatal(err)
+	}
 	mandator, err := s.AddMandator(t.Context(), "Muster GmbH")
 	if err != nil {
 		t.Fatal(err)
 	}
 	add(t, s, mandator, "a", day)
+	if err := s.Close(); err != nil { // its indexer would read the content, too
+		t.Fatal(err)
+	}
 	db, err := sql.Open("pgx", place.Database)
 	if err != nil {
 		t.Fatal(err)

@@ -42,6 +42,7 @@ type Documents interface {
 	History(ctx context.Context, id archive.ID, limit int) ([]store.Entry, error)
 	Contents(ctx context.Context, folder archive.ID) ([]store.NamedContent, error)
 	List(ctx context.Context, q store.Query, each func(store.Listed) error) error
+	Version(ctx context.Context) store.Version
 	Search(ctx context.Context, q store.Search) ([]archive.ID, error)
 }
 
@@ -221,6 +222,9 @@ func (c *confined) List(ctx context.Context, q store.Query, each func(store.List
 	}
 	return c.whole.List(ctx, q, each)
 }
+
+// Version tells nothing of what the archive holds.
+func (c *confined) Version(ctx context.Context) store.Version { return c.whole.Version(ctx) }
 
 // Search searches the requested folder, or else everything below the visible roots.
 func (c *confined) Search(ctx context.Context, q store.Search) ([]archive.ID, error) {

@@ -168,11 +168,21 @@ func TestADatabaseBesideAService(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = beside.Close() }()
+	archive := first.Tenant(store.DefaultTenant)
+	before := archive.Version(t.Context())
+	if before == 0 || archive.Version(t.Context()) != before {
+		t.Errorf("version %d changes by itself", before)
+	}
 	if _, err := beside.Access.AddKey(t.Context(), store.DefaultTenant, store.Key{Created: time.Now()}, "h"); err != nil {
 		t.Error(err)
 	}
 	if _, err := first.Access.FindKey(t.Context(), "h"); err != nil {
 		t.Errorf("what was added beside: %v", err)
+	}
+	added := archive.Version(t.Context())
+	folder(t, archive, store.Folder{Name: "M"})
+	if last := archive.Version(t.Context()); added == before || last == added {
+		t.Errorf("versions %d, %d after a change beside, %d after one here", before, added, last)
 	}
 	older := filepath.Join(t.TempDir(), "older.db")
 	if s, err := store.OpenBeside(t.Context(), older); err == nil || !strings.Contains(err.Error(), "older schema version") {

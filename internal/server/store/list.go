@@ -2,9 +2,10 @@ package store
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/archivefs/archivefs/archive"
@@ -18,7 +19,7 @@ type Query struct {
 }
 
 // Listed is a document in a list. Keywords (a JSON array of strings) and Metadata (a JSON array of
-// {"key","value"}) are as stored.
+// {"key","value"}) are as stored. Its texts share memory.
 type Listed struct {
 	ID          archive.ID
 	Folder      archive.ID
@@ -28,8 +29,8 @@ type Listed struct {
 	Pages       int
 	Size        int64
 	ContentType string
-	Keywords    json.RawMessage
-	Metadata    json.RawMessage
+	Keywords    string
+	Metadata    string
 	AutoExport  bool
 	ArchiverID  int64 // 0 without one
 }
@@ -38,7 +39,7 @@ type Listed struct {
 // connection, and documents with much metadata do not fill the memory.
 const (
 	batch      = 1000    // documents
-	batchBytes = 4 << 20 // of keywords and metadata; the last document may exceed it
+	batchBytes = 4 << 20 // the last document may exceed it
 )
 
 // List calls each for the documents by ascending id. The ids are chosen when List begins; documents that
@@ -67,17 +68,23 @@ func (a Archive) ListAutoExport(ctx context.Context, each func(Listed) error) er
 func (a Archive) eachListed(ctx context.Context, ids []archive.ID, each func(Listed) error) error {
 	for n := batch; len(ids) > 0; n = min(2*n, batch) {
 		n = min(n, len(ids))
-		documents, all, err := a.listed(ctx, ids[:n])
+		rows, all, err := a.listed(ctx, ids[:n])
 		if err != nil {
 			return err
 		}
-		for _, d := range documents {
+		var last archive.ID
+		for _, row := range rows {
+			d, err := listedOf(row)
+			if err != nil {
+				return fmt.Errorf("list documents: %w", err)
+			}
 			if err := each(d); err != nil {
 				return err
 			}
+			last = d.ID
 		}
 		if !all { // PostgreSQL sends all requested rows, so the next request is smaller
-			n, _ = slices.BinarySearch(ids, documents[len(documents)-1].ID)
+			n, _ = slices.BinarySearch(ids, last)
 			n++
 		}
 		ids = ids[n:]
@@ -86,12 +93,12 @@ func (a Archive) eachListed(ctx context.Context, ids []archive.ID, each func(Lis
 }
 
 const (
-	selectIDs      = "SELECT id FROM document WHERE folder = ? AND created >= ? ORDER BY id"
-	selectIDsBelow = `WITH RECURSIVE down (id) AS (
+	selectIDs = "SELECT id FROM document WHERE folder = ? AND created >= ? ORDER BY id"
+	// The sum keeps SQLite from reading all documents in the order of their ids.
+	selectIDsBelow = `SELECT id FROM document WHERE folder IN (WITH RECURSIVE down (id) AS (
 		SELECT id FROM folder WHERE id = ? AND tenant = ?
 		UNION ALL SELECT folder.id FROM folder JOIN down ON folder.parent = down.id)
-		SELECT document.id FROM down JOIN document ON document.folder = down.id
-		WHERE document.created >= ? ORDER BY document.id`
+		SELECT id FROM down) AND created >= ? ORDER BY id + 0`
 )
 
 // chosen reads only the index. The caller has checked that the folder is the tenant's; then so is
@@ -107,11 +114,37 @@ func (a Archive) chosen(ctx context.Context, q Query) ([]archive.ID, error) {
 	return queryIDs(ctx, a.read, selectIDs, q.Folder, from)
 }
 
-const selectListed = `SELECT id, folder, name, created, coalesce(archived, 0), pages, size, content_type,
-	keywords, metadata, auto_export, archiver_id FROM document WHERE id IN (SELECT value FROM json_each(?)) AND +tenant = ? ORDER BY id`
+// selectListed selects each document as one text (listedOf): handing over a column costs more than
+// formatting it.
+const selectListed = `SELECT format('%d %d %d %d %d %d %d %d %d %d %d %s%s%s%s', id, folder, created, coalesce(archived, 0), pages, size,
+	CASE WHEN auto_export THEN 1 ELSE 0 END, archiver_id, octet_length(name), octet_length(content_type), octet_length(keywords),
+	name, content_type, keywords, metadata) FROM document WHERE id IN (SELECT value FROM json_each(?)) AND +tenant = ? ORDER BY id`
 
-// listed reads documents by ascending id, and reports whether that is all of them.
-func (a Archive) listed(ctx context.Context, ids []archive.ID) (_ []Listed, all bool, err error) {
+// listedOf reads a row of selectListed: numbers, of which the last three are the lengths in bytes of the
+// first three texts after them.
+func listedOf(row string) (d Listed, err error) {
+	var numbers [11]int64
+	for i := range numbers {
+		var number string
+		number, row, _ = strings.Cut(row, " ")
+		if numbers[i], err = strconv.ParseInt(number, 10, 64); err != nil {
+			return d, err
+		}
+	}
+	d.ID, d.Folder, d.Pages, d.Size = archive.ID(numbers[0]), archive.ID(numbers[1]), int(numbers[4]), numbers[5]
+	d.Created = time.Unix(numbers[2], 0)
+	if numbers[3] != 0 {
+		d.Archived = time.Unix(numbers[3], 0)
+	}
+	d.AutoExport, d.ArchiverID = numbers[6] != 0, numbers[7]
+	d.Name, row = row[:numbers[8]], row[numbers[8]:]
+	d.ContentType, row = row[:numbers[9]], row[numbers[9]:]
+	d.Keywords, d.Metadata = row[:numbers[10]], row[numbers[10]:]
+	return d, nil
+}
+
+// listed reads rows of documents by ascending id, and reports whether that is all of them.
+func (a Archive) listed(ctx context.Context, ids []archive.ID) (found []string, all bool, err error) {
 	wanted, err := encode(ids)
 	if err != nil {
 		return nil, false, err
@@ -121,28 +154,22 @@ func (a Archive) listed(ctx context.Context, ids []archive.ID) (_ []Listed, all 
 		return nil, false, fmt.Errorf("list documents: %w", err)
 	}
 	defer func() { _ = rows.Close() }()
-	documents := make([]Listed, 0, len(ids))
-	for left := batchBytes; rows.Next(); {
+	found = make([]string, 0, len(ids))
+	var row string
+	into := []any{&row}
+	for left := batchBytes; rows.Next(); left -= len(row) {
 		if left < 0 {
-			return documents, false, nil
+			return found, false, nil
 		}
-		var d Listed
-		var created, archived int64
-		if err := rows.Scan(&d.ID, &d.Folder, &d.Name, &created, &archived, &d.Pages, &d.Size, &d.ContentType,
-			(*[]byte)(&d.Keywords), (*[]byte)(&d.Metadata), &d.AutoExport, &d.ArchiverID); err != nil {
+		if err := rows.Scan(into...); err != nil {
 			return nil, false, fmt.Errorf("list documents: %w", err)
 		}
-		left -= len(d.Keywords) + len(d.Metadata)
-		d.Created = time.Unix(created, 0)
-		if archived != 0 {
-			d.Archived = time.Unix(archived, 0)
-		}
-		documents = append(documents, d)
+		found = append(found, row)
 	}
 	if err := rows.Err(); err != nil {
 		return nil, false, fmt.Errorf("list documents: %w", err)
 	}
-	return documents, true, nil
+	return found, true, nil
 }
 
 // NamedContent is the name and the content of a document.
@@ -161,9 +188,21 @@ func (a Archive) Contents(ctx context.Context, folder archive.ID) ([]NamedConten
 	}, "SELECT name, digest, size FROM document WHERE folder = ? AND +tenant = ?", folder, a.tenant)
 }
 
+// queryIDs reads the ids that a query selects. Scan would convert each by reflection to another type
+// than any.
 func queryIDs(ctx context.Context, q session, query string, args ...any) ([]archive.ID, error) {
-	return collect(ctx, q, "list documents", func(row scanner) (id archive.ID, err error) {
-		err = row.Scan(&id)
-		return id, err
+	ids := []archive.ID{}
+	var id any
+	into := []any{&id}
+	err := eachRow(ctx, q, "list documents", func(row scanner) error {
+		if err := row.Scan(into...); err != nil {
+			return err
+		}
+		ids = append(ids, archive.ID(id.(int64))) //nolint:forcetypeassert // a column of integers
+		return nil
 	}, query, args...)
+	if err != nil {
+		return nil, err
+	}
+	return ids, nil
 }

@@ -133,6 +133,7 @@ type postgres struct{}
 func (postgres) text(query string) string {
 	query = strings.NewReplacer(
 		"instr(", "strpos(",
+		"%d", "%s", // of format
 		"SELECT json_object(", "SELECT json_build_object(",
 		"SELECT value FROM json_each(?)", "SELECT CAST(value AS BIGINT) FROM json_array_elements_text(CAST(? AS JSON))",
 	).Replace(query)

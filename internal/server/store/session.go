@@ -52,6 +52,7 @@ type pool struct {
 	// statements are prepared queries, by their text in this package. The map is filled when the pool
 	// is opened and only read after that; a query that is not in it is prepared when it runs.
 	statements map[string]*sql.Stmt
+	group      *group // nil if the database joins commits by itself
 }
 
 func (p *pool) compile(ctx context.Context, queries ...string) error {
@@ -181,13 +182,16 @@ func (p *pool) transactionOf(ctx context.Context) *transaction {
 	return nil
 }
 
-// change runs f in a transaction that is committed if f returns nil. After a transient error of the
-// database that has changed nothing, f is run again.
+// change runs f in a transaction that is committed if f returns nil. After an error of the database that
+// has changed nothing, f may be run again. Another goroutine may run it.
 func (p *pool) change(ctx context.Context, f func(changing) error) error {
 	if tx := p.transactionOf(ctx); tx != nil {
 		return f(tx)
 	}
 	return p.retry(ctx, func() error {
+		if p.group != nil {
+			return p.group.change(ctx, p, f)
+		}
 		var mark string
 		err := p.once(ctx, func(tx changing) (err error) {
 			if mark, err = p.engine.begin(ctx, tx); err != nil {
@@ -213,6 +217,7 @@ func (p *pool) once(ctx context.Context, f func(changing) error) error {
 	if err != nil {
 		return fmt.Errorf("begin transaction: %w", err)
 	}
+	defer began.Rollback() //nolint:errcheck // of a panic; else it does nothing
 	if err := f(&transaction{tx: began, pool: p}); err != nil {
 		if rollback := began.Rollback(); rollback != nil && !errors.Is(rollback, sql.ErrTxDone) && !p.engine.again(err) {
 			return errors.Join(err, fmt.Errorf("roll back: %w", rollback))

@@ -51,19 +51,69 @@ func (s *Store) openFile(ctx context.Context, file string, prepare func(inFile, 
 	if err != nil {
 		return err
 	}
+	s.write.group = &group{}
 	if err := prepare(inFile{}, ctx, s.write); err != nil {
 		return err
 	}
-	if err := s.write.compile(ctx, selectFolder, selectLineage, changeDocument, selectKnown, selectPerson, insertDocument, insertEntry); err != nil {
+	if err := s.write.compile(ctx, selectFolder, selectLineage, changeDocument, selectKnown, selectPerson, insertDocument, insertEntry,
+		beginPart, dropPart, finishPart); err != nil {
 		return err
 	}
-	s.read, err = openPool(file, max(4, 2*runtime.NumCPU()), url.Values{
+	s.read, err = openPool(file, max(4, 2*runtime.NumCPU())+1, url.Values{ // and one to watch
 		"_pragma": {busyTimeout, "query_only(1)", "cache_size(-16384)"},
 	})
 	if err != nil {
 		return err
 	}
-	return s.read.compile(ctx, selectFolder, selectLineage, selectDocument, selectIDs, selectIDsBelow, selectListed, selectUse, selectKey, selectAccount)
+	if err := s.read.compile(ctx, selectFolder, selectLineage, selectDocument, selectIDs, selectIDsBelow, selectListed, selectUse, selectKey, selectAccount); err != nil {
+		return err
+	}
+	s.watch, err = newWatch(ctx, s.read.db)
+	return err
+}
+
+// Version changes with every change that is committed to the database, by whichever process; 0 is
+// unknown.
+type Version int64
+
+// Version returns the version of the database, 0 in PostgreSQL. What is read after it, and until it
+// changes, is the same.
+func (a Archive) Version(ctx context.Context) Version { return a.watch.version(ctx) }
+
+// watch is a connection that never changes anything: SQLite tells it of changes by others.
+type watch struct {
+	conn  *sql.Conn // the number means nothing to another connection
+	query *sql.Stmt
+}
+
+func newWatch(ctx context.Context, db *sql.DB) (*watch, error) {
+	conn, err := db.Conn(ctx)
+	if err != nil {
+		return nil, err
+	}
+	query, err := conn.PrepareContext(ctx, "PRAGMA data_version")
+	if err != nil {
+		return nil, errors.Join(err, conn.Close())
+	}
+	return &watch{conn, query}, nil
+}
+
+func (w *watch) version(ctx context.Context) (v Version) {
+	if w == nil || w.query.QueryRowContext(context.WithoutCancel(ctx)).Scan(&v) != nil {
+		return 0
+	}
+	return v
+}
+
+func (w *watch) close() error {
+	if w == nil {
+		return nil
+	}
+	err := errors.Join(w.query.Close(), w.conn.Close())
+	if errors.Is(err, sql.ErrConnDone) {
+		return nil // it was closed before
+	}
+	return err
 }
 
 // private creates the file with mode 0600, or sets that mode: SQLite would use 0644, and others may be

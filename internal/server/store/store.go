@@ -40,6 +40,7 @@ type database struct {
 	engine
 	write *pool // in SQLite one connection, for which writers queue, instead of for the database's lock
 	read  *pool
+	watch *watch // nil: nobody knows what others commit
 }
 
 func newStore(e engine) *Store {
@@ -52,7 +53,7 @@ func newStore(e engine) *Store {
 
 // Close closes the database. Completed changes are already durable.
 func (s *Store) Close() error {
-	var errs []error
+	errs := []error{s.watch.close()}
 	for _, p := range []*pool{s.read, s.write} {
 		if p != nil {
 			errs = append(errs, p.db.Close())

@@ -15,7 +15,7 @@ import (
 // How long a run and a package may take. Who watches over the run gives it 90 minutes.
 const (
 	runTimeout     = time.Hour
-	packageTimeout = 15 * time.Minute
+	packageTimeout = 25 * time.Minute
 )
 
 // limitEnv names another limit than runTimeout.

@@ -30,7 +30,7 @@ type tally struct {
 type underTest struct {
 	began   time.Time
 	failed  bool
-	tests   map[string]bool   // those that have begun
+	tests   map[string]bool   // those that have begun; false: it waits for its turn (testing.T.Parallel)
 	printed map[string]string // by test, until it ends
 }
 
@@ -46,8 +46,10 @@ func (t *tally) take(e event) string {
 	switch e.Action {
 	case "build-output":
 		return e.Output
-	case "run":
+	case "run", "cont":
 		p.tests[e.Test] = true
+	case "pause":
+		p.tests[e.Test] = false
 	case "output":
 		p.printed[e.Test] += e.Output
 	case "pass", "fail", "skip":
@@ -86,7 +88,7 @@ func (t *tally) ended(e event, p *underTest) string {
 	case "skip":
 		return fmt.Sprintf("-     %s (no tests, %s)\n", e.Package, place)
 	}
-	if tests := p.now(); len(tests) > 0 {
+	if tests := p.begun(); len(tests) > 0 {
 		t.fail(e.Package + " in " + strings.Join(tests, " "))
 	} else if !p.failed {
 		t.fail(e.Package)
@@ -94,8 +96,13 @@ func (t *tally) ended(e event, p *underTest) string {
 	return p.all() + fmt.Sprintf("FAIL  %s (%s, %s)\n", e.Package, took, place)
 }
 
-// now is the tests that run.
-func (p *underTest) now() []string { return slices.Sorted(maps.Keys(p.tests)) }
+// begun is the tests that have not ended.
+func (p *underTest) begun() []string { return slices.Sorted(maps.Keys(p.tests)) }
+
+// working is begun without those that wait for their turn.
+func (p *underTest) working() []string {
+	return slices.DeleteFunc(p.begun(), func(test string) bool { return !p.tests[test] })
+}
 
 // all is what a package has printed for tests that have not ended, and for none.
 func (p *underTest) all() (text string) {
@@ -111,7 +118,7 @@ func (t *tally) now() string {
 	for _, name := range slices.Sorted(maps.Keys(t.running)) {
 		p := t.running[name]
 		text += fmt.Sprintf("; %s has run for %s", name, brief(time.Since(p.began)))
-		if tests := p.now(); len(tests) > 0 {
+		if tests := p.working(); len(tests) > 0 {
 			text += ", now " + strings.Join(tests, " ")
 		}
 	}
@@ -126,7 +133,7 @@ func (t *tally) abandon(why string) (text string) {
 		if len(p.tests) == 0 {
 			t.fail(name + " (" + why + ")")
 		}
-		for _, test := range p.now() {
+		for _, test := range p.begun() {
 			t.fail(name + " " + test + " (" + why + ")")
 		}
 	}

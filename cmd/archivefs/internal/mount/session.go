@@ -96,6 +96,7 @@ func (s *session) open(ctx context.Context) error {
 		}
 		s.later(o.Known.Close)
 	}
+	o.Spill = cache.NewSpill(s.dirs.Cache, listingMemory, s.log)
 	if o.State, err = state.Open(filepath.Join(s.dirs.State, "state.db")); err != nil {
 		return err
 	}
@@ -112,6 +113,9 @@ func (s *session) open(ctx context.Context) error {
 	s.fs, s.spool = fs.New(o), o.Spool //nolint:contextcheck // what it prefetches ends with the mount
 	return s.showMetrics(ctx)
 }
+
+// listingMemory bounds the memory of packed listings, which take some 100 bytes for each document.
+const listingMemory = 256 << 20
 
 // leaveDirs unlocks the state directories. If the mount never was usable, for instance with a wrong
 // key, it removes new ones.

@@ -9,15 +9,19 @@ import (
 	"github.com/archivefs/archivefs/internal/lab/bench/result"
 )
 
-// isPeer tells whether a system is somebody else's mount.
+// isPeer tells whether a system is somebody else's network mount.
 func isPeer(system string) bool {
-	return system != native && !isOwn(system) && system != result.About && !strings.HasPrefix(system, "server: ")
+	return !isReference(system) && !isOwn(system) && system != result.About && !strings.HasPrefix(system, "server: ")
 }
+
+// isReference tells whether a system keeps names and contents on the machine itself.
+func isReference(system string) bool { return slices.Contains(references(), system) }
+
+func references() []string { return []string{juicefs, native, nativeSynced} }
 
 func isOwn(system string) bool { return system == own || strings.HasPrefix(system, own+"-") }
 
-// mounts are the systems to be shown beside each other: ours, the others, and the plain
-// file system.
+// mounts are the systems to be shown beside each other: ours, the others, and the references.
 func mounts(s result.Set) []string {
 	var ours, others []string
 	for _, name := range slices.Sorted(maps.Keys(s)) {
@@ -28,11 +32,8 @@ func mounts(s result.Set) []string {
 			others = append(others, name)
 		}
 	}
-	all := slices.Concat(ours, others)
-	if s[native] != nil {
-		all = append(all, native)
-	}
-	return all
+	there := slices.DeleteFunc(references(), func(name string) bool { return s[name] == nil })
+	return slices.Concat(ours, others, there)
 }
 
 // bestPeer returns the best of the other mounts.

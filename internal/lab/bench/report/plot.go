@@ -116,7 +116,7 @@ func colour(system string) string {
 	switch {
 	case isOwn(system):
 		return ownColour
-	case system == native:
+	case isReference(system):
 		return nativeColour
 	default:
 		return peerColour

@@ -22,7 +22,7 @@ const notesName = "notes.md"
 
 // content is what the page is filled with.
 type content struct {
-	Summary, Targets, Foreign, Scale, Servers, All, Requests, About string
+	Summary, Targets, Copying, Scale, Servers, All, Requests, About string
 	Notes                                                           string
 	Plots                                                           []picture
 	Profiles                                                        []listing
@@ -46,7 +46,7 @@ func Write(results, dir string) error {
 		return err
 	}
 	c := content{
-		Summary: summary(s), Targets: targetTable(s), Foreign: foreignTable(s), Scale: scaleTable(s), Servers: serverTable(s),
+		Summary: summary(s), Targets: targetTable(s), Copying: copyTable(s), Scale: scaleTable(s), Servers: serverTable(s),
 		All: allTable(s), Requests: requestTable(s), About: aboutTable(s), Import: measured(s, own, "import", seconds), NotRun: notRun(s),
 	}
 	if strings.HasPrefix(s.Note(result.About, "corpus"), "small") {

@@ -29,6 +29,10 @@ func results() result.Set {
 	set(own, scaleOf(1_010_000, "find"), nil, 9)
 	set(own, scaleOf(1_010_000, "rss_MB"), nil, 130)
 	set(async, "cpin500", nil, .5)
+	set(foreign, "find_M_cold", map[string]int{"documents": 5}, 6)
+	set(foreignAsync, "cpin500", nil, .8)
+	set(nativeSynced, "cpin500", nil, .2)
+	set(juicefs, "find_M_cold", nil, .1)
 	set("peer", "find_M_cold", map[string]int{"PROPFIND": 5011, "_maxinflight": 1}, 4, 5)
 	set("peer-tuned", "find_M_cold", nil, 3)
 	set("peer-tuned", "lsl_W_cold", nil, .3)
@@ -55,18 +59,18 @@ func line(t *testing.T, table, begin string) string {
 func TestTargets(t *testing.T) {
 	table := targetTable(results())
 	for begin, want := range map[string]string{
-		"| 2 |":  "| 2 | `ls -l` W, cold | - | 0.3 s peer-tuned | 0.6 s | 0 | 0.5 | at most 0.5 s | **no** |",
-		"| 4 |":  "| 4 | `find` M, cold | 0.4 s | 3 s peer-tuned | 0.9 s | 4 | 3.3 | at most 1.2 s, 20 requests | yes |",
-		"| 5 |":  "| 5 | `find` M, warm | - | - | - | - | - | at most 0.4 s | - |",
-		"| 8 |":  "| 8 | `cat` 512 MB, cold | - | - | 2147 MB/s | 1 | - | at least 1300 MB/s, kept | yes |",
-		"| 14 |": "| 14 | `cp -r` 500 documents in, durable, async | - | - | 0.5 s | 0 | - | at most 0.6 s | yes |",
-		"| 20 |": "| 20 | memory of the mount after `find` M | - | - | 30 MB | 0 | - | at most 60 MB, 400 bytes a further document | yes |",
+		"| 2 |":  "| 2 | `ls -l` W, cold | - | - | 0.3 s peer-tuned | 0.6 s | - | 0 / - | **0.5** / - | at most 0.5 s | **no** |",
+		"| 4 |":  "| 4 | `find` M, cold | 0.4 s | 0.1 s | 3 s peer-tuned | 0.9 s | 6 s | 4 / 5 | 3.3 / **0.5** | at most 1.2 s, 20 requests | yes |",
+		"| 5 |":  "| 5 | `find` M, warm | - | - | - | - | - | - / - | - / - | at most 0.4 s | - |",
+		"| 8 |":  "| 8 | `cat` 512 MB, cold | - | - | - | 2147 MB/s | - | 1 / - | - / - | at least 1300 MB/s, kept | yes |",
+		"| 14 |": "| 14 | `cp -r` 500 documents in, durable, async | - | - | - | 0.5 s | 0.8 s | 0 / 0 | - / - | at most 0.6 s | yes |",
+		"| 20 |": "| 20 | memory of the mount after `find` M | - | - | - | 30 MB | - | 0 / - | - / - | at most 60 MB, 400 bytes a further document | yes |",
 	} {
 		if got := line(t, table, begin); got != want {
 			t.Errorf("%s\nwant %s", got, want)
 		}
 	}
-	if got := summary(results()); got != "5 of 6 targets are reached; archivefs is ahead of the best other mount in 1 of 2 rows." {
+	if got := summary(results()); got != "5 of 6 targets are reached; archivefs is ahead of the best other mount in 1 of 2 rows, and on the bare service in 0 of 1." {
 		t.Error(got)
 	}
 }
@@ -92,19 +96,22 @@ func TestTables(t *testing.T) {
 		t.Errorf("%s\nwant %s", got, want)
 	}
 	all := allTable(s)
-	if got, want := line(t, all, "| workload"), "| workload | archivefs | archivefs-async | peer | peer-tuned | native |"; got != want {
+	if got, want := line(t, all, "| workload"), "| workload | archivefs | archivefs-async | archivefs-foreign | archivefs-foreign-async | peer | peer-tuned | juicefs-tuned | native | native-fdatasync |"; got != want {
 		t.Errorf("%s\nwant %s", got, want)
 	}
-	if got, want := line(t, all, "| `find` M, cold"), "| `find` M, cold | 0.9 / 0.95 s | - | 4 / 4.5 s | 3 / 3 s | 0.4 / 0.4 s |"; got != want {
+	if got, want := line(t, all, "| `find` M, cold"), "| `find` M, cold | 0.9 / 0.95 s | - | 6 / 6 s | - | 4 / 4.5 s | 3 / 3 s | 0.1 / 0.1 s | 0.4 / 0.4 s | - |"; got != want {
 		t.Errorf("%s\nwant %s", got, want)
 	}
 	if got := line(t, all, "| `find -ls` M, cold"); !strings.Contains(got, "| over 1m30s |") {
 		t.Error(got)
 	}
-	if got, want := line(t, requestTable(s), "| `find` M, cold"), "| `find` M, cold | documents 4 | PROPFIND 5011 (1 at a time) |"; got != want {
+	if got, want := line(t, requestTable(s), "| `find` M, cold"), "| `find` M, cold | documents 4 | documents 5 | PROPFIND 5011 (1 at a time) |"; got != want {
 		t.Errorf("%s\nwant %s", got, want)
 	}
-	if got, want := line(t, serverTable(s), "| nginx"), "| nginx | 2684 / 2684 MB/s |"; got != want {
+	if got, want := line(t, serverTable(s), "| nginx"), "| nginx | 2684 / 2684 MB/s | - | - |"; got != want {
+		t.Errorf("%s\nwant %s", got, want)
+	}
+	if got, want := line(t, copyTable(s), "| `cp -r` 500 documents in, async, durable"), "| `cp -r` 500 documents in, async, durable | - | 0.2 s | 0.5 s | 2.5 | 2.5 | 0.8 s | 4.0 |"; got != want {
 		t.Errorf("%s\nwant %s", got, want)
 	}
 }

@@ -8,10 +8,13 @@ import (
 
 // Names of our own systems in results, and what no system is.
 const (
-	native  = "native"
-	own     = "archivefs"
-	async   = "archivefs-async"
-	foreign = "archivefs-foreign"
+	native       = "native"
+	nativeSynced = "native-fdatasync"
+	own          = "archivefs"
+	async        = "archivefs-async"
+	foreign      = "archivefs-foreign"
+	foreignAsync = "archivefs-foreign-async"
+	juicefs      = "juicefs-tuned"
 )
 
 // unit is how a measure is shown.
@@ -70,6 +73,14 @@ func (t target) of() string {
 		return t.system
 	}
 	return own
+}
+
+// bare is the same system on a service without sizes, HEAD and Range.
+func (t target) bare() string {
+	if t.of() == async {
+		return foreignAsync
+	}
+	return foreign
 }
 
 // value is what is compared and shown, of a measure.

@@ -19,6 +19,8 @@ func (b *Bench) about(ctx context.Context) error {
 	note("corpus", b.Shape.Name+", seed "+strconv.FormatUint(b.Seed, 10))
 	note("repeats", strconv.Itoa(b.Repeats))
 	note("delay", b.Delay.String())
+	c := b.corpus
+	note("documents in each archive", strconv.Itoa(c.W.Documents+c.M.Documents+c.S.Documents))
 	note(result.BigBytes, strconv.FormatInt(b.Shape.BigSize, 10))
 	for name, command := range map[string]string{
 		"kernel":     "uname -sr",
@@ -32,6 +34,7 @@ func (b *Bench) about(ctx context.Context) error {
 		"nginx":      "nginx -v 2>&1",
 		"davfs2":     "mount.davfs -V | head -1",
 		"sshfs":      "sshfs -V 2>&1 | head -1",
+		"juicefs":    "juicefs version",
 		"coreutils":  "ls --version | head -1",
 	} {
 		b.results.Forget(result.About, name)

@@ -31,10 +31,14 @@ type source struct {
 	system, url string
 }
 
-// measureService downloads the big document from the embedded service and from a web server,
-// by the same client: mounts are not to look fast because their server is.
+// measureService sends the documents to copy in straight to the embedded service. It downloads
+// the big document from there and from a web server, by the same client: mounts are not to look
+// fast because their server is.
 func (b *Bench) measureService(ctx context.Context) error {
 	b.say("== %s", groupService)
+	if err := b.measureUploads(ctx); err != nil {
+		return err
+	}
 	ours, err := b.ownSource(ctx)
 	if err != nil {
 		return err
@@ -78,7 +82,7 @@ func (b *Bench) ownSource(ctx context.Context) (source, error) {
 	documents, err := srv.documents(ctx, id)
 	for _, d := range documents {
 		if d.Name == name {
-			return source{serverOwn, fmt.Sprintf("http://%s/api/v2/document/%d/pdf?original=true", srv.address, d.ID)}, nil
+			return source{serverOwn, "http://" + srv.address + "/api/v2/" + contentOf(d)}, nil
 		}
 	}
 	return source{}, fmt.Errorf("the service has no %s (%w)", b.corpus.Big, err)

@@ -18,6 +18,14 @@ const (
 
 	sshfsTuned = ",max_conns=4,kernel_cache,dir_cache=yes,dcache_timeout=3600,dcache_stat_timeout=3600,dcache_dir_timeout=3600," +
 		"dcache_max_size=200000,entry_timeout=3600,attr_timeout=3600"
+
+	// Names and contents of juicefs lie on this machine, so it is a reference and no network
+	// mount. The volume is made anew in each run.
+	juicefsVolume = `"sqlite3://$SERVERS/juicefs/meta.db"`
+	juicefsFormat = `mkdir -p "$SERVERS/juicefs" && juicefs format ` + juicefsVolume +
+		` bench --storage file --bucket "$SERVERS/juicefs/contents/" --no-update --trash-days 0`
+	juicefsMount = `exec juicefs mount ` + juicefsVolume + ` "$MNT" --no-usage-report --no-bgjob --attr-cache 3600 --entry-cache 3600 ` +
+		`--dir-entry-cache 3600 --open-cache 3600 --readdir-cache --cache-dir "$STATE/cache" --log "$STATE/log"`
 )
 
 func peers() []system {
@@ -51,5 +59,8 @@ func peers() []system {
 		davfs("davfs2-tuned", davfsTuned),
 		sshfs("sshfs", ""),
 		sshfs("sshfs-tuned", sshfsTuned),
+		{
+			name: "juicefs-tuned", needs: []string{"juicefs"}, root: true, volume: juicefsFormat, mount: juicefsMount, arrived: arrivedInMount,
+		},
 	}
 }

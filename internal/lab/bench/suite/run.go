@@ -83,7 +83,7 @@ func (r *run) once(ctx context.Context, repeat int) {
 
 // mounted mounts, runs the steps, and unmounts.
 func (r *run) mounted(ctx context.Context, repeat int) (err error) {
-	if r.sys.mount == "" {
+	if r.sys.mount == "" && !r.g.copy {
 		if err := machine.DropCaches(ctx); err != nil {
 			return err
 		}

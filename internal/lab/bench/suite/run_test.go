@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -133,16 +134,26 @@ func TestExpectations(t *testing.T) {
 	}
 }
 
-// What is copied in arrives, is new each time, and does not stay.
+// What is copied in arrives, is new each time, and does not stay: whether cp copies, or each
+// file is synced.
 func TestCopyIn(t *testing.T) {
 	b := bench(t)
 	s := tree(t, b)
-	for _, id := range []string{copySmall, copyBig} {
-		if err := s.copyIn(t.Context(), id); err != nil {
-			t.Fatal(err)
-		}
-		if b.results.Entry(native, id).Times == nil || b.results.Entry(native, id+returned).Times == nil {
-			t.Errorf("%s was not measured", id)
+	seen := map[string]bool{}
+	for _, name := range []string{native, native, nativeSynced} {
+		s.sys = systemOf(name)
+		for _, id := range []string{copySmall, copyBig} {
+			if err := s.copyIn(t.Context(), id); err != nil {
+				t.Fatal(err)
+			}
+			if b.results.Entry(name, id).Times == nil || b.results.Entry(name, id+returned).Times == nil {
+				t.Errorf("%s was not measured", id)
+			}
+			digest, err := machine.Run(t.Context(), `find "$COPY" -type f -print0 | sort -z | xargs -0 cat | sha256sum`, []string{"COPY=" + s.copied[len(s.copied)-1]}, time.Minute)
+			if err != nil || seen[digest.Output] {
+				t.Errorf("%s by %s: %v, or bytes that were there before", id, name, err)
+			}
+			seen[digest.Output] = true
 		}
 	}
 	if err := s.end(t.Context()); err != nil {
@@ -150,6 +161,30 @@ func TestCopyIn(t *testing.T) {
 	}
 	if files, _, err := arrivedInTree(t.Context(), s, ""); files != 0 || err != nil {
 		t.Errorf("%d files are left, %v", files, err)
+	}
+}
+
+// Each repeat is a measure, and the systems take turns.
+func TestRepeats(t *testing.T) {
+	b := bench(t)
+	var log strings.Builder
+	b.Log, b.Workloads = &log, []string{groupCopy}
+	if err := b.measure(t.Context(), []system{*systemOf(native), *systemOf(nativeSynced)}); err != nil || len(b.failures) > 0 {
+		t.Fatal(err, b.failures)
+	}
+	for _, name := range []string{native, nativeSynced} {
+		if n := len(b.results.Entry(name, copySmall).Times); n != b.Repeats {
+			t.Errorf("%s: %d measures", name, n)
+		}
+	}
+	var turns []string
+	for line := range strings.Lines(log.String()) {
+		if f := strings.Fields(line); len(f) > 1 && f[1] == copySmall {
+			turns = append(turns, f[0])
+		}
+	}
+	if !slices.Equal(turns, []string{native, nativeSynced, native, nativeSynced}) {
+		t.Errorf("in the order %v", turns)
 	}
 }
 

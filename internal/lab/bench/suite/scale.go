@@ -32,7 +32,7 @@ func ScaleParts() []string { return []string{"mount", "ls", "find", "find_warm",
 // scales are the numbers of folders that a mount is tried with.
 func scales(shape corpus.Shape) []int {
 	if shape.Name == corpus.Small {
-		return []int{60, 600}
+		return []int{10, 100}
 	}
 	return []int{1_000, 10_000, 100_000}
 }

@@ -133,7 +133,16 @@ func loggedRequests(_ context.Context, s *session) (map[string]int, error) {
 
 // arrivedInTree looks for what was copied in the tree that is served.
 func arrivedInTree(_ context.Context, s *session, name string) (files int, bytes int64, err error) {
-	err = filepath.WalkDir(filepath.Join(s.b.corpus.Tree(), "IN", name), func(_ string, d os.DirEntry, err error) error {
+	return filesBelow(filepath.Join(s.b.corpus.Tree(), "IN", name))
+}
+
+// arrivedInMount looks in the mount itself, where close waits until all is kept.
+func arrivedInMount(_ context.Context, s *session, name string) (files int, bytes int64, err error) {
+	return filesBelow(filepath.Join(s.mnt, "IN", name))
+}
+
+func filesBelow(path string) (files int, bytes int64, err error) {
+	err = filepath.WalkDir(path, func(_ string, d os.DirEntry, err error) error {
 		if err != nil || !d.Type().IsRegular() {
 			return ignoreAbsent(err)
 		}

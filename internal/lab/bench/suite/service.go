@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/url"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -139,29 +140,62 @@ func (s *server) find(ctx context.Context, path ...string) (id int64, err error)
 	return id, nil
 }
 
-// arrivedAtService asks the service for what was copied into IN: a folder, or a document.
-func arrivedAtService(ctx context.Context, s *session, name string) (files int, bytes int64, err error) {
+// copies are the documents of the service that were copied into IN: those of a folder, or one.
+func (s *server) copies(ctx context.Context, name string) ([]document, error) {
 	in := []string{"IN", name}
 	single := strings.HasSuffix(name, bigSuffix)
 	if single {
 		in = in[:1]
 	}
-	id, err := s.server.find(ctx, in...)
+	id, err := s.find(ctx, in...)
 	if errors.Is(err, errAbsent) {
-		return 0, 0, nil
+		return nil, nil
 	}
 	if err != nil {
-		return 0, 0, err
+		return nil, err
 	}
-	documents, err := s.server.documents(ctx, id)
+	documents, err := s.documents(ctx, id)
+	return slices.DeleteFunc(documents, func(d document) bool { return single && d.Name != name }), err
+}
+
+// arrivedAtService asks the service for what was copied in. It lists a document when that is
+// whole and synced, also where it tells no sizes.
+func arrivedAtService(ctx context.Context, s *session, name string) (files int, bytes int64, err error) {
+	documents, err := s.server.copies(ctx, name)
 	for _, d := range documents {
-		if !single || d.Name == name {
-			files++
-			bytes += d.Size
+		bytes += d.Size
+	}
+	if bytes == 0 && len(documents) > 0 {
+		bytes = untold
+	}
+	return len(documents), bytes, err
+}
+
+// weighAtService reads what was copied in, and wants so many bytes.
+func weighAtService(ctx context.Context, s *session, name string, want int64) error {
+	documents, err := s.server.copies(ctx, name)
+	var got weight
+	for _, d := range documents {
+		if err == nil {
+			err = s.server.get(ctx, contentOf(d), &got)
 		}
 	}
-	return files, bytes, err
+	if err == nil && int64(got) != want {
+		err = fmt.Errorf("the service has %d bytes, want %d", got, want)
+	}
+	return err
 }
+
+// weight counts what is written to it.
+type weight int64
+
+func (w *weight) Write(b []byte) (int, error) {
+	*w += weight(len(b))
+	return len(b), nil
+}
+
+// contentOf is where the service has the bytes of a document.
+func contentOf(d document) string { return fmt.Sprintf("document/%d/pdf?original=true", d.ID) }
 
 // statusRequests counts what the mount has asked its service, by operation.
 func statusRequests(ctx context.Context, s *session) (map[string]int, error) {

@@ -14,40 +14,46 @@ import (
 // URL of its server, TREE (what that serves) and SERVERS (its files).
 type system struct {
 	name   string
-	needs  []string // programs beside fusermount3
-	root   bool     // works for root only
-	server string   // the name of its server, "" for none
-	mode   delay.Mode
-	mount  string   // the command; "" for the plain file system
-	only   []string // groups; nil for all
+	needs  []string   // programs beside fusermount3
+	root   bool       // works for root only
+	server string     // the name of its server, "" for none
+	mode   delay.Mode // None: there is no network that could be slow
+	volume string     // a command that makes what is mounted, where no server has it
+	mount  string     // the command; "" for the plain file system
+	only   []string   // groups; nil for all
+	synced bool       // files are copied in one by one, each with an fdatasync, instead of by cp -r
 
 	// requests counts what the server was asked so far, nil where nobody counts.
 	requests func(ctx context.Context, s *session) (map[string]int, error)
-	// arrived tells how many files, of how many bytes, are at the server below IN/name.
+	// arrived tells how many files, of how many bytes, are at the server below IN/name; the
+	// bytes are untold where a service keeps them to itself.
 	arrived func(ctx context.Context, s *session, name string) (files int, bytes int64, err error)
 }
 
 // Names of our own systems.
 const (
-	native  = "native"
-	own     = "archivefs"
-	async   = "archivefs-async"
-	foreign = "archivefs-foreign"
+	native       = "native"
+	nativeSynced = "native-fdatasync"
+	own          = "archivefs"
+	async        = "archivefs-async"
+	foreign      = "archivefs-foreign"
+	foreignAsync = "archivefs-foreign-async"
 )
 
 // systems are all that can be measured, the plain file system first.
 func systems() []system {
+	ours := func(name, server, options string, only ...string) system {
+		return system{
+			name: name, server: server, mode: delay.HTTP, mount: ownMount(options), only: only, requests: statusRequests, arrived: arrivedAtService,
+		}
+	}
 	return append([]system{
 		{name: native, root: true, arrived: arrivedInTree},
-		{name: own, server: ownService, mode: delay.HTTP, mount: ownMount(""), requests: statusRequests, arrived: arrivedAtService},
-		{
-			name: async, server: ownService, mode: delay.HTTP, mount: ownMount("--writes async"), only: []string{"copy"},
-			requests: statusRequests, arrived: arrivedAtService,
-		},
-		{
-			name: foreign, server: foreignService, mode: delay.HTTP, mount: ownMount(""),
-			only: []string{"list", "find", "findls", "delay-ls", "delay-find"}, requests: statusRequests,
-		},
+		{name: nativeSynced, only: []string{groupCopy}, synced: true, arrived: arrivedInTree},
+		ours(own, ownService, ""),
+		ours(async, ownService, "--writes async", groupCopy),
+		ours(foreign, foreignService, ""),
+		ours(foreignAsync, foreignService, "--writes async", groupCopy),
 	}, peers()...)
 }
 
@@ -65,6 +71,9 @@ func systemOf(name string) *system {
 // runs tells whether a group makes sense for a system.
 func (s system) runs(g group) bool {
 	if s.only != nil && !slices.Contains(s.only, g.name) {
+		return false
+	}
+	if g.slow && s.mode == delay.None && s.mount != "" {
 		return false
 	}
 	return s.arrived != nil || !g.copy

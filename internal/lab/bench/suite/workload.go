@@ -27,8 +27,9 @@ type group struct {
 	ends  bool   // memory and processor time count after its first step
 }
 
-// The workloads whose names others need.
+// The group and the workloads whose names others need.
 const (
+	groupCopy    = "copy"
 	mountAndList = "mount_ls"
 	copySmall    = "cpin500"
 	copyBig      = "cpin512"
@@ -67,7 +68,7 @@ func groups() []group {
 			name: "small8", steps: []workload{{"cat2000p8_cold", catSmall8, nil}, {"cat2000p8_warm", catSmall8, nil}},
 			same: `cd "$S" && xargs -0 -a "$LIST" cat | sha256sum`,
 		},
-		{name: "copy", steps: []workload{{id: copySmall}, {id: copyBig}}, copy: true},
+		{name: groupCopy, steps: []workload{{id: copySmall}, {id: copyBig}}, copy: true},
 		{name: "delay-ls", steps: []workload{{"lat_lsR_S", `ls -R "$S" | wc -l`, recursiveLines}}, slow: true},
 		{name: "delay-find", steps: []workload{{"lat_find_M500", `find "$M500" -type f | wc -l`, part}}, slow: true},
 		{

@@ -1,0 +1,264 @@
+package change
+
+import (
+	"context"
+	"errors"
+	"io"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/sirupsen/logrus"
+
+	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/fs/internal/background"
+	"github.com/archivefs/archivefs/fs/internal/content"
+	"github.com/archivefs/archivefs/fs/internal/errno"
+	"github.com/archivefs/archivefs/fs/internal/remote"
+	"github.com/archivefs/archivefs/fs/internal/remote/remotetest"
+	"github.com/archivefs/archivefs/fs/internal/staging"
+	"github.com/archivefs/archivefs/fs/internal/tree"
+	"github.com/archivefs/archivefs/fs/internal/view"
+	"github.com/archivefs/archivefs/internal/state"
+	"github.com/archivefs/archivefs/internal/testing/spooltest"
+)
+
+// service has a folder and an inbox, each with one document and no sub-folders. It counts changes.
+type service struct {
+	remotetest.Folder
+	changes  []string
+	replaces bool
+}
+
+func (s *service) Documents(_ context.Context, folder archive.ID, _ archive.ListOptions) ([]archive.Document, error) {
+	if folder == inboxID {
+		return []archive.Document{remotetest.Named(2, "scan.pdf")}, nil
+	}
+	return []archive.Document{remotetest.Named(1, "invoice.pdf")}, nil
+}
+
+func (s *service) Inboxes(context.Context) (archive.Inboxes, error) {
+	return archive.Inboxes{Inboxes: []archive.Inbox{{Folder: archive.Folder{ID: inboxID, Name: "Post"}}}}, nil
+}
+
+func (s *service) LacksReplace() bool { return !s.replaces }
+
+func (s *service) CreateFolder(_ context.Context, _ archive.ID, name string) (archive.Folder, error) {
+	s.changes = append(s.changes, "create "+name)
+	return archive.Folder{ID: 99, Name: name}, nil
+}
+
+func (s *service) Rename(_ context.Context, _ archive.ID, name string) error {
+	s.changes = append(s.changes, "rename to "+name)
+	return nil
+}
+
+func (s *service) Archive(_ context.Context, _ archive.ID, to archive.ArchiveTarget) error {
+	s.changes = append(s.changes, "archive as "+to.Name)
+	return &archive.Error{Op: "archive", Kind: archive.KindForbidden}
+}
+
+func (s *service) Delete(context.Context, archive.ID) error {
+	s.changes = append(s.changes, "delete")
+	return nil
+}
+
+const (
+	folderID = 77
+	inboxID  = 88
+)
+
+// desk is a mount without a kernel.
+type desk struct {
+	*Files
+	service       *service
+	folder, inbox *tree.Dir
+}
+
+func newDesk(t *testing.T, readOnly, allowDelete bool) *desk {
+	t.Helper()
+	log := logrus.New()
+	log.SetOutput(io.Discard)
+	kept, err := state.Open(filepath.Join(t.TempDir(), "state.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := kept.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	d := &desk{service: &service{}}
+	s := staging.New(staging.Config{
+		Spool: spooltest.Empty(t), State: kept, ReadOnly: readOnly,
+		WhileAlive: func(ctx context.Context) (context.Context, func()) { return ctx, func() {} },
+	}, time.Now)
+	s.Contents = content.New(t.Context(), content.Config{
+		Config: remote.Config{Archive: d.service, TTL: time.Hour, Listings: 16, Log: log, Now: time.Now, Work: new(background.Work), Answers: s.Wake},
+		Mode:   view.Original, Memory: new(background.Memory),
+		Staged: &s.Placing, NewLeaf: s.LeafFor, Changed: func(*tree.Dir, []string) {},
+	})
+	d.Files = New(s, kept, allowDelete)
+	d.folder = tree.NewDir(s.Tree, tree.FolderDir, folderID, s.Inodes.Folder(folderID), s.Root, "Akten")
+	d.inbox = tree.NewDir(s.Tree, tree.InboxDir, inboxID, s.Inodes.Folder(inboxID), s.Root, "Post")
+	return d
+}
+
+// put creates an empty file.
+func (d *desk) put(t *testing.T, in *tree.Dir, name string, temporary bool) *tree.Entry {
+	t.Helper()
+	e, err := d.create(in, name, temporary)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+// Each change is made or refused by what the names stand for; one that is refused sends no request.
+func TestWhatIsRefused(t *testing.T) {
+	long := strings.Repeat("x", 256)
+	for name, c := range map[string]struct {
+		do   func(d *desk, ctx context.Context) error
+		want syscall.Errno // 0 for none
+		sent string
+	}{
+		"mkdir":                      {func(d *desk, ctx context.Context) error { return d.mkdir(ctx, d.folder, "2026") }, 0, "create 2026"},
+		"mkdir in the root":          {func(d *desk, ctx context.Context) error { return d.mkdir(ctx, d.s.Root, "2026") }, syscall.EPERM, ""},
+		"mkdir of a long name":       {func(d *desk, ctx context.Context) error { return d.mkdir(ctx, d.folder, long) }, syscall.ENAMETOOLONG, ""},
+		"mkdir of a name not UTF-8":  {func(d *desk, ctx context.Context) error { return d.mkdir(ctx, d.folder, "\xff") }, syscall.EILSEQ, ""},
+		"mkdir of a workshop":        {func(d *desk, ctx context.Context) error { return d.mkdir(ctx, d.folder, ".git") }, syscall.EPERM, ""},
+		"mkdir of a local directory": {func(d *desk, ctx context.Context) error { return d.mkdir(ctx, d.folder, ".Trash-0") }, 0, ""},
+		"rename an archived document": {func(d *desk, ctx context.Context) error {
+			return d.Rename(ctx, d.folder, "invoice.pdf", d.folder, "bill.pdf", 0)
+		}, 0, "rename to bill.pdf"},
+		"exchange names": {func(d *desk, ctx context.Context) error {
+			return d.Rename(ctx, d.folder, "invoice.pdf", d.folder, "bill.pdf", 2)
+		}, syscall.EPERM, ""},
+		"move an archived document back": {func(d *desk, ctx context.Context) error {
+			return d.Rename(ctx, d.folder, "invoice.pdf", d.inbox, "invoice.pdf", 0)
+		}, syscall.EPERM, ""},
+		"archive": {func(d *desk, ctx context.Context) error {
+			return d.Rename(ctx, d.inbox, "scan.pdf", d.folder, "contract.pdf", 0)
+		}, syscall.EACCES, "archive as contract.pdf"},
+		"archive over a document": {func(d *desk, ctx context.Context) error {
+			return d.Rename(ctx, d.inbox, "scan.pdf", d.folder, "invoice.pdf", 0)
+		}, errno.Of(errno.ErrOverArchived), ""},
+		"archive without replacing": {func(d *desk, ctx context.Context) error {
+			return d.Rename(ctx, d.inbox, "scan.pdf", d.folder, "invoice.pdf", renameNoReplace)
+		}, syscall.EEXIST, ""},
+		"archive under a temporary name": {func(d *desk, ctx context.Context) error {
+			return d.Rename(ctx, d.inbox, "scan.pdf", d.folder, "scan.pdf~", 0)
+		}, syscall.EPERM, ""},
+		"hide an inbox document that cannot be replaced": {func(d *desk, ctx context.Context) error {
+			return d.Rename(ctx, d.inbox, "scan.pdf", d.inbox, "scan.pdf~", 0)
+		}, errno.Of(errno.ErrNoReplace), ""},
+		"rename what is not there": {func(d *desk, ctx context.Context) error {
+			return d.Rename(ctx, d.folder, "none.pdf", d.folder, "bill.pdf", 0)
+		}, syscall.ENOENT, ""},
+		"remove an archived document": {func(d *desk, ctx context.Context) error { return d.Unlink(ctx, d.folder, "invoice.pdf") }, syscall.EPERM, ""},
+		"remove an inbox document":    {func(d *desk, ctx context.Context) error { return d.Unlink(ctx, d.inbox, "scan.pdf") }, syscall.EPERM, ""},
+		"create beside the mandators": {func(d *desk, ctx context.Context) error {
+			_, _, err := d.CreateOpen(ctx, d.s.Root, "a.txt", content.Access{}, false)
+			return err
+		}, syscall.EPERM, ""},
+		"create what is to replace an archived document": {func(d *desk, ctx context.Context) error {
+			_, _, err := d.CreateOpen(ctx, d.folder, "invoice.pdf.part", content.Access{}, false)
+			return err
+		}, syscall.EPERM, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newDesk(t, false, false)
+			for _, dir := range []*tree.Dir{d.folder, d.inbox} { // as after an ls
+				if err := dir.Tree.LoadDocuments(t.Context(), dir, tree.NeedNames); err != nil {
+					t.Fatal(err)
+				}
+			}
+			err := c.do(d, t.Context())
+			if got := errno.Of(err); got != c.want {
+				t.Errorf("got %v (%v), want %v", got, err, c.want)
+			}
+			if got := strings.Join(d.service.changes, ", "); got != c.sent {
+				t.Errorf("sent %q, want %q", got, c.sent)
+			}
+			readOnly := newDesk(t, true, true)
+			if err := c.do(readOnly, t.Context()); !errors.Is(err, syscall.EROFS) {
+				t.Errorf("on a read-only mount: %v", err)
+			}
+			if len(readOnly.service.changes) > 0 {
+				t.Errorf("a read-only mount sent %q", readOnly.service.changes)
+			}
+		})
+	}
+}
+
+func (d *desk) mkdir(ctx context.Context, in *tree.Dir, name string) error {
+	_, err := d.Folders.Mkdir(ctx, in, name)
+	return err
+}
+
+func TestAnInboxDocumentIsRemovedWhereThatIsAllowed(t *testing.T) {
+	d := newDesk(t, false, true)
+	if err := d.Unlink(t.Context(), d.inbox, "scan.pdf"); err != nil {
+		t.Fatal(err)
+	}
+	if d.inbox.Reach("scan.pdf") != nil || len(d.service.changes) != 1 {
+		t.Errorf("it is still shown, or sent %q", d.service.changes)
+	}
+}
+
+// A local file moves with its record, and replaces a local file.
+func TestALocalFileMoves(t *testing.T) {
+	d := newDesk(t, false, false)
+	e := d.put(t, d.folder, "draft~", true)
+	d.put(t, d.inbox, "other~", true)
+	up := e.Upload()
+	if err := d.Rename(t.Context(), d.folder, "draft~", d.inbox, "other~", 0); err != nil {
+		t.Fatal(err)
+	}
+	if got := d.inbox.Reach("other~"); got == nil || got.Upload() != up || d.folder.Reach("draft~") != nil {
+		t.Errorf("shown: %+v", got)
+	}
+	if r := up.Record(); r.Folder != inboxID || !r.Inbox || r.Name != "other~" {
+		t.Errorf("its record is %+v", r)
+	}
+	if err := d.Unlink(t.Context(), d.inbox, "other~"); err != nil {
+		t.Fatal(err)
+	}
+	if _, kept := d.s.Spool.Get(up.ID()); kept || len(d.service.changes) > 0 {
+		t.Errorf("the spool has it still: %t; sent %q", kept, d.service.changes)
+	}
+}
+
+// A directory that stays local is moved and removed without the service, and only when it is empty.
+func TestALocalDirectoryMoves(t *testing.T) {
+	d := newDesk(t, false, false)
+	if err := d.mkdir(t.Context(), d.folder, ".Trash-0"); err != nil {
+		t.Fatal(err)
+	}
+	trash := d.folder.Reach(".Trash-0").Dir
+	if err := d.mkdir(t.Context(), trash, "files"); err != nil {
+		t.Fatal(err)
+	}
+	d.put(t, trash.Reach("files").Dir, "a.txt", false)
+	if err := d.Rename(t.Context(), trash, "files", trash, "info", 0); err != nil {
+		t.Fatal(err)
+	}
+	moved := trash.Reach("info").Dir
+	if r := moved.Reach("a.txt").Upload().Record(); strings.Join(r.Local, "/") != ".Trash-0/info" {
+		t.Errorf("a file in it lies in %q", r.Local)
+	}
+	if err := d.Folders.Rmdir(t.Context(), trash, "info"); !errors.Is(err, syscall.ENOTEMPTY) {
+		t.Errorf("removed with a file in it: %v", err)
+	}
+	if err := d.Rename(t.Context(), trash, "info", d.folder, "info", 0); !errors.Is(err, syscall.EPERM) {
+		t.Errorf("moved out of the local directory: %v", err)
+	}
+	if err := errors.Join(d.Unlink(t.Context(), moved, "a.txt"), d.Folders.Rmdir(t.Context(), trash, "info"), d.Folders.Rmdir(t.Context(), d.folder, ".Trash-0")); err != nil {
+		t.Error(err)
+	}
+	if len(d.service.changes) > 0 || len(d.folder.Entries()) != 1 {
+		t.Errorf("sent %q; shown: %v", d.service.changes, d.folder.Entries())
+	}
+}

@@ -1,0 +1,224 @@
+package blob
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"github.com/sirupsen/logrus"
+	"golang.org/x/sync/errgroup"
+	"golang.org/x/sys/unix"
+
+	"github.com/archivefs/archivefs/internal/durable"
+	"github.com/archivefs/archivefs/internal/redolog"
+)
+
+const (
+	// logged is the most bytes of contents that are published together through the log. More of them
+	// are synced in place: they would be written twice, and the syncs cost less than that.
+	logged = 1 << 20
+	// settlers is how many contents are synced in place at a time.
+	settlers = 32
+	// roomy is how many times the size of the log must be free on the disk before it is made, so that
+	// contents do not lack its room.
+	roomy = 16
+)
+
+// LogOptions configure the redo log of Files.
+type LogOptions struct {
+	// Size is the size of each of its two files, in bytes.
+	Size int64
+	// Worth is how many small contents are published before the files are made: for fewer it would not pay.
+	Worth int
+	Log   logrus.FieldLogger
+}
+
+// KeepLog has small contents published through a redo log in the directory: their bytes are synced in the
+// log, which is one sync for all that arrive together, and their files are synced later. It first repairs
+// the files of the contents that an earlier run left in its log. It must be called before Publish, if at
+// all, and ends with Close.
+func (f *Files) KeepLog(o LogOptions) error {
+	if there, err := filepath.Glob(filepath.Join(f.dir, "redo.?")); err == nil && there != nil {
+		o.Worth = 0
+	}
+	var disk unix.Statfs_t
+	if err := unix.Statfs(f.dir, &disk); err != nil || int64(disk.Bavail)*int64(disk.Bsize) < 2*roomy*o.Size { //nolint:unconvert,gosec // the types differ between systems
+		o.Size = 0 // then it takes no entries
+	}
+	opened, err := redolog.Open(redolog.Options{Dir: f.dir, Size: o.Size, Replay: f.replay, Settle: f.settle, Log: o.Log})
+	if err != nil {
+		return fmt.Errorf("contents: %w", err)
+	}
+	f.log = opened
+	f.before.Store(int64(o.Worth))
+	return nil
+}
+
+// Close makes what is in the log durable in place.
+func (f *Files) Close() error {
+	if f.log != nil {
+		return f.log.Close()
+	}
+	if f.past.close != nil {
+		f.past.close()
+	}
+	return nil
+}
+
+// appendAll gives files their final names, and makes their contents durable in the log, or in place if
+// that has no room.
+func (f *Files) appendAll(named []durable.Named, contents []*stagedFile) error {
+	for _, n := range named {
+		if err := os.Rename(n.File.Name(), n.Path); err != nil {
+			return err
+		}
+	}
+	if len(contents) == 1 { // as of each upload: nobody else has to be woken
+		return f.append(contents[0])
+	}
+	var group errgroup.Group
+	for _, staged := range contents {
+		group.Go(func() error { return f.append(staged) })
+	}
+	return group.Wait()
+}
+
+func (f *Files) append(staged *stagedFile) error {
+	err := redolog.ErrFull
+	if f.before.Add(-1) < 0 {
+		err = f.log.Append(redolog.Entry{Key: staged.digest, Body: io.NewSectionReader(staged, 0, staged.size)})
+	}
+	if errors.Is(err, redolog.ErrFull) {
+		return f.settle([]string{staged.digest})
+	}
+	return err
+}
+
+// settle makes contents durable in place. Removed ones are left out.
+func (f *Files) settle(digests []string) error {
+	var group errgroup.Group
+	group.SetLimit(settlers)
+	shards := map[string]bool{}
+	for _, digest := range digests {
+		group.Go(func() error { return f.syncFile(digest) })
+		shards[digest[:2]] = true
+	}
+	if err := group.Wait(); err != nil {
+		return err
+	}
+	for shard := range shards {
+		if err := f.makeShard(shard); err != nil {
+			return err
+		}
+		group.Go(func() error { return durable.SyncDir(filepath.Join(f.dir, shard)) })
+	}
+	return group.Wait()
+}
+
+// syncFile syncs the file of a content. After a failure it makes a new one: the bytes of the first one
+// may never reach the disk, and another sync would not say so.
+func (f *Files) syncFile(digest string) error {
+	path := f.path(digest)
+	file, err := os.Open(path) //nolint:gosec // named by a digest
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer file.Close() //nolint:errcheck // nothing was written
+	if _, failed := f.unsynced.Load(digest); !failed {
+		if err = file.Sync(); err == nil {
+			return nil
+		}
+		f.unsynced.Store(digest, true)
+	}
+	content, rerr := io.ReadAll(io.LimitReader(file, logged+1))
+	if rerr != nil || !is(content, digest) {
+		return errors.Join(fmt.Errorf("content %s: %w", digest, ErrDamaged), err, rerr)
+	}
+	if err := durable.WriteFile(path, content, 0o600); err != nil {
+		return err
+	}
+	f.unsynced.Delete(digest)
+	return nil
+}
+
+// is reports whether a content has a digest.
+func is(content []byte, digest string) bool {
+	sum := sha256.Sum256(content)
+	return hex.EncodeToString(sum[:]) == digest
+}
+
+// replay writes again the contents of entries that a crash has lost or torn. Settle follows. Removed ones
+// come back, and are swept like all that an interrupted run left.
+func (f *Files) replay(entries []redolog.Entry) error {
+	for _, e := range entries {
+		if !valid(e.Key) || e.Body == nil {
+			continue
+		}
+		path := f.path(e.Key)
+		there, err := os.ReadFile(path) //nolint:gosec // named by a digest
+		if err == nil && is(there, e.Key) {
+			continue
+		}
+		content, err := io.ReadAll(e.Body)
+		if err != nil {
+			return err
+		}
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			return err
+		}
+		if err := durable.WriteFile(path, content, 0o600); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// past is the log of a service that may have been interrupted, for those who only look.
+type past struct {
+	once    sync.Once
+	entries map[string]redolog.Entry
+	close   func()
+}
+
+// inLog returns a content that the log has, nil without one. Only the next service repairs the file of a
+// content that a crash of the machine has lost or torn; until then the log has it.
+func (f *Files) inLog(digest string) io.ReadSeekCloser {
+	if !f.view {
+		return nil
+	}
+	f.past.once.Do(func() {
+		entries, done, err := redolog.Read(f.dir)
+		if err != nil { // then there is what is in place
+			return
+		}
+		f.past.close, f.past.entries = done, map[string]redolog.Entry{}
+		for _, e := range entries {
+			f.past.entries[e.Key] = e
+		}
+	})
+	e, ok := f.past.entries[digest]
+	if !ok || e.Body == nil {
+		return nil
+	}
+	content := make([]byte, e.Body.Size())
+	if _, err := e.Body.ReadAt(content, 0); err != nil && err != io.EOF || !is(content, digest) { //nolint:errorlint // of a SectionReader
+		return nil // a running service has used its place again, and has synced the file before
+	}
+	return memoryFile{bytes.NewReader(content)}
+}
+
+// memoryFile is an open content in memory.
+type memoryFile struct{ *bytes.Reader }
+
+// Close implements io.Closer.
+func (memoryFile) Close() error { return nil }

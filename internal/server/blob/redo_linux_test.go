@@ -1,0 +1,310 @@
+package blob_test
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/sirupsen/logrus"
+	"github.com/sirupsen/logrus/hooks/test"
+
+	"github.com/archivefs/archivefs/internal/lab/faultlab/disk"
+	"github.com/archivefs/archivefs/internal/redolog"
+	"github.com/archivefs/archivefs/internal/server/blob"
+	"github.com/archivefs/archivefs/internal/testing/fusetest"
+)
+
+func keepLog(files *blob.Files, size int64) (*blob.Files, error) {
+	log, _ := test.NewNullLogger()
+	log.SetLevel(logrus.PanicLevel)
+	return files, files.KeepLog(blob.LogOptions{Size: size, Worth: 2, Log: log})
+}
+
+// logging opens contents with a redo log of two files of 1 MiB.
+func logging(t *testing.T, dir string) *blob.Files {
+	t.Helper()
+	files, err := keepLog(openFiles(t, dir), 1<<20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
+
+// publish publishes contents, which differ with n, and returns them.
+func publish(files *blob.Files, n, count int) (published []string, err error) {
+	for i := range count {
+		content := strings.Repeat(fmt.Sprintf("content %d of %d. ", i, n), 100+i%50)
+		staged, serr := files.Stage(nil, strings.NewReader(content)) //nolint:staticcheck // it needs none
+		if serr == nil {
+			serr = files.Publish(nil, staged) //nolint:staticcheck // as above
+		}
+		if serr != nil {
+			return published, serr
+		}
+		published, err = append(published, content), errors.Join(err, staged.Discard())
+	}
+	return published, err
+}
+
+// intoTheLog publishes contents until the log takes them, and then some more.
+func intoTheLog(files *blob.Files, dir string) (published []string, err error) {
+	for n := range 1000 {
+		more, err := publish(files, n, 20)
+		published = append(published, more...)
+		if err != nil {
+			return published, err
+		}
+		if _, err := os.Stat(filepath.Join(dir, "redo.1")); err == nil {
+			more, err = publish(files, -1, 30)
+			return append(published, more...), err
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	return published, errors.New("no log is made")
+}
+
+func wantAll(t *testing.T, open func(digest string) (io.ReadCloser, error), published []string) {
+	t.Helper()
+	for _, content := range published {
+		r, err := open(digest(content))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := io.ReadAll(r)
+		if err := errors.Join(err, r.Close()); err != nil || string(got) != content {
+			t.Fatalf("%d bytes of %d are left, %v", len(got), len(content), err)
+		}
+	}
+}
+
+// left returns the keys that the log of a directory has.
+func left(t *testing.T, dir string) (keys []string) {
+	t.Helper()
+	entries, done, err := redolog.Read(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer done()
+	for _, e := range entries {
+		keys = append(keys, e.Key)
+	}
+	return keys
+}
+
+// A crash of the machine has lost or torn the files of contents that the log has. Who only looks reads
+// them from the log, and the next service repairs them.
+func TestContentsThatOnlyTheLogHas(t *testing.T) {
+	dir, image := t.TempDir(), filepath.Join(t.TempDir(), "image")
+	files := logging(t, dir)
+	published, err := intoTheLog(files, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	gone := published[len(published)-1]
+	if err := files.Remove(t.Context(), digest(gone)); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.CopyFS(image, os.DirFS(dir)); err != nil {
+		t.Fatal(err)
+	}
+	if err := files.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if keys := left(t, dir); len(keys) != 0 {
+		t.Errorf("after Close the log has %q", keys)
+	}
+
+	keys := left(t, image)
+	if !slices.Contains(keys, digest(gone)) || len(keys) < 20 {
+		t.Fatalf("the log has %q", keys)
+	}
+	for i, key := range keys {
+		path := filepath.Join(image, key[:2], key)
+		switch i % 4 {
+		case 0:
+			err = os.RemoveAll(filepath.Dir(path))
+		case 1:
+			err = os.Truncate(path, 0)
+		case 2:
+			err = os.WriteFile(path, make([]byte, 700), 0o600)
+		}
+		if err != nil && !errors.Is(err, os.ErrNotExist) {
+			t.Fatal(err)
+		}
+	}
+	for _, content := range published { // those that the log does not have were durable
+		if !slices.Contains(keys, digest(content)) {
+			at := digest(content)[:2]
+			if err := errors.Join(os.MkdirAll(filepath.Join(image, at), 0o700), os.WriteFile(filepath.Join(image, at, digest(content)), []byte(content), 0o600)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	rest := published[:len(published)-1]
+	view := blob.ViewFiles(image)
+	wantAll(t, func(digest string) (io.ReadCloser, error) { return view.Open(t.Context(), digest) }, rest)
+	held := hold(t, image)
+	wantAll(t, func(digest string) (io.ReadCloser, error) { return held.Open(t.Context(), digest) }, rest)
+	if err := errors.Join(held.Release(), view.Close()); err != nil {
+		t.Error(err)
+	}
+	if now := left(t, image); !slices.Equal(now, keys) {
+		t.Error("looking has changed the log")
+	}
+	for range 2 {
+		files = logging(t, image)
+		plain := blob.ViewFiles(image)
+		wantAll(t, func(digest string) (io.ReadCloser, error) { return plain.Open(t.Context(), digest) }, rest)
+		if keys := left(t, image); len(keys) != 0 {
+			t.Errorf("after it was replayed the log has %q", keys)
+		}
+	}
+	if found := walk(t, files, time.Now().Add(time.Hour)); !slices.Contains(found, digest(gone)) {
+		t.Error("a removed content does not come back, to be swept")
+	}
+	if err := files.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// Without room for its files the log is not made, and contents are published as without one.
+func TestALogThatDoesNotFit(t *testing.T) {
+	dir := t.TempDir()
+	files, err := keepLog(openFiles(t, dir), 1<<50)
+	if err != nil {
+		t.Fatal(err)
+	}
+	published, err := publish(files, 0, 100)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantAll(t, func(digest string) (io.ReadCloser, error) { return files.Open(t.Context(), digest) }, published)
+	if err := files.Close(); err != nil {
+		t.Error(err)
+	}
+	if there, err := filepath.Glob(filepath.Join(dir, "redo*")); err != nil || there != nil {
+		t.Errorf("there is %q, %v", there, err)
+	}
+}
+
+// Contents are published and removed at the same time, also while the log is settled.
+func TestManyUseTheLog(t *testing.T) {
+	dir := t.TempDir()
+	files := logging(t, dir)
+	if _, err := intoTheLog(files, dir); err != nil {
+		t.Fatal(err)
+	}
+	all := make([][]string, 8)
+	var wg sync.WaitGroup
+	for i := range all {
+		wg.Go(func() {
+			var err error
+			if all[i], err = publish(files, 10_000+i, 300); err != nil {
+				t.Error(err)
+			}
+			for _, content := range all[i][:100] {
+				if err := files.Remove(t.Context(), digest(content)); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if err := files.Close(); err != nil {
+		t.Fatal(err)
+	}
+	files = openFiles(t, dir)
+	for _, published := range all {
+		wantAll(t, func(digest string) (io.ReadCloser, error) { return files.Open(t.Context(), digest) }, published[100:])
+		wantMissing(t, files, published[0])
+	}
+}
+
+const (
+	diskEnv = "BLOB_DISK"
+	taskEnv = "BLOB_TASK"
+)
+
+// A process of its own uses the disk, which this one serves, and ends as if it was killed.
+func TestInAProcessOfItsOwn(t *testing.T) {
+	dir := os.Getenv(diskEnv)
+	if dir == "" {
+		t.Skip("it is for the test below")
+	}
+	dir = filepath.Join(dir, "contents")
+	opened, err := blob.OpenFiles(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, err := keepLog(opened, 256<<10)
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := filepath.Join(os.Getenv(taskEnv), "published")
+	if text, err := os.ReadFile(list); err == nil {
+		for _, d := range strings.Fields(string(text)) {
+			content, err := os.ReadFile(filepath.Join(dir, d[:2], d))
+			if err != nil || digest(string(content)) != d {
+				t.Errorf("%d bytes of %s are left, %v", len(content), d, err)
+			}
+		}
+	} else {
+		published, err := intoTheLog(files, dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var digests []string
+		for _, content := range published {
+			digests = append(digests, digest(content))
+		}
+		if err := os.WriteFile(list, []byte(strings.Join(digests, "\n")), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if t.Failed() {
+		return
+	}
+	os.Exit(0)
+}
+
+// What Publish has published through the log survives a crash of the machine, and another one after the
+// log was replayed, also if the first syncs in place fail.
+func TestPublishedContentsSurviveACrashOfTheMachine(t *testing.T) {
+	t.Parallel()
+	fusetest.Need(t)
+	for seed := range uint64(6) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			t.Parallel()
+			d, dir, list := disk.New(), t.TempDir(), t.TempDir()
+			for range 3 {
+				if seed%2 == 1 {
+					d.Fail(disk.Fault{Op: disk.Sync, Name: "[0-9a-f][0-9a-f]*", Nth: 1, Times: 3, Errno: syscall.EIO})
+				}
+				mounted, err := d.Mount(dir)
+				if err != nil {
+					t.Fatal(err)
+				}
+				cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestInAProcessOfItsOwn$")
+				cmd.Env = append(os.Environ(), diskEnv+"="+dir, taskEnv+"="+list)
+				out, err := cmd.CombinedOutput()
+				if uerr := mounted.Unmount(); uerr != nil {
+					t.Fatal(uerr)
+				}
+				if err != nil {
+					t.Fatalf("%v: %s", err, out)
+				}
+				d.Crash(rand.New(rand.NewPCG(seed, 0)))
+			}
+		})
+	}
+}
