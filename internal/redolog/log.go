@@ -90,7 +90,11 @@ func (l *Log) open() error {
 		return err
 	}
 	files, err := openFiles(l.o.Dir, os.O_RDWR)
+	if err == nil && len(files) > 0 {
+		err = durable.SyncDir(l.o.Dir) // who made them may have ended before
+	}
 	if err != nil {
+		closeFiles(files)
 		return err
 	}
 	l.mu.Lock()
