@@ -126,6 +126,10 @@ func (s *session) crashDisk() error {
 // conclude mounts once more with nothing broken, waits until the mount is at rest, and
 // takes down what is there.
 func (r *run) conclude(ctx context.Context) error {
+	before, _, err := r.service.contents(ctx)
+	if err != nil {
+		return err
+	}
 	p, ready, err := r.mount(history.Strike{})
 	if err != nil {
 		return err
@@ -146,6 +150,6 @@ func (r *run) conclude(ctx context.Context) error {
 	r.proxy.Wait()
 	docs, folders, err := r.service.contents(ctx)
 	r.outcome.Archive, r.outcome.Made = docs, folders
-	r.takeStock()
+	r.takeStock(before)
 	return errors.Join(err, r.readPoints())
 }
