@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"os/exec"
 	"path"
-	"slices"
 	"syscall"
 
 	"github.com/archivefs/archivefs/internal/lab/faultlab/audit"
@@ -81,9 +80,9 @@ func output(cmd *exec.Cmd) ([]byte, error) {
 	return text, err
 }
 
-// takeStock makes an outcome of what was noted and found. Before that the archive had these documents: the
-// service may have carried out a slow request only after a file was read.
-func (r *run) takeStock(before []audit.Document) {
+// takeStock makes an outcome of what was noted and found. A late request may have changed documents after
+// they were looked at.
+func (r *run) takeStock(late bool) {
 	for _, d := range r.docs {
 		r.outcome.Files = append(r.outcome.Files, *d.files[0])
 	}
@@ -93,21 +92,20 @@ func (r *run) takeStock(before []audit.Document) {
 	for _, p := range r.proxy.Passed() {
 		r.outcome.Passed = append(r.outcome.Passed, audit.Passed{Sum: p.Sum, Time: p.Time})
 	}
-	documents := map[string][]audit.Sum{}
-	for _, d := range slices.Concat(before, r.outcome.Archive) {
-		name := path.Join(d.Folder, d.Name)
-		documents[name] = append(documents[name], d.Sum)
+	documents := map[string]audit.Sum{}
+	for _, d := range r.outcome.Archive {
+		documents[path.Join(d.Folder, d.Name)] = d.Sum
 	}
 	for _, k := range r.outcome.Kept {
 		delete(documents, k.Name) // accepted, and failed later: its folder shows the new bytes
 	}
 	for name, content := range r.found.Files {
-		want, archived := documents[name]
+		sum, archived := documents[name]
 		switch {
 		case !archived:
 			r.outcome.Local = append(r.outcome.Local, audit.Local{Name: name, Content: content})
-		case r.h.Service.Originals():
-			r.outcome.Reads = append(r.outcome.Reads, audit.Read{What: "a look at " + name, Got: sha256.Sum256(content), Want: want})
+		case r.h.Service.Originals() && !late:
+			r.outcome.Reads = append(r.outcome.Reads, audit.Read{What: "a look at " + name, Got: sha256.Sum256(content), Want: []audit.Sum{sum}})
 		}
 	}
 }

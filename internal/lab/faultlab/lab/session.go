@@ -126,10 +126,7 @@ func (s *session) crashDisk() error {
 // conclude mounts once more with nothing broken, waits until the mount is at rest, and
 // takes down what is there.
 func (r *run) conclude(ctx context.Context) error {
-	before, _, err := r.service.contents(ctx)
-	if err != nil {
-		return err
-	}
+	late := r.proxy.Late()
 	p, ready, err := r.mount(history.Strike{})
 	if err != nil {
 		return err
@@ -150,6 +147,6 @@ func (r *run) conclude(ctx context.Context) error {
 	r.proxy.Wait()
 	docs, folders, err := r.service.contents(ctx)
 	r.outcome.Archive, r.outcome.Made = docs, folders
-	r.takeStock(before)
+	r.takeStock(late)
 	return errors.Join(err, r.readPoints())
 }

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/archivefs/archivefs/internal/testing/loopback"
@@ -20,6 +21,7 @@ type Proxy struct {
 	say     func(format string, args ...any)
 	addr    *net.TCPAddr   // constant after Start
 	working sync.WaitGroup // requests that the service is carrying out
+	slow    atomic.Int32   // those of them that it only will carry out
 
 	mu     sync.Mutex
 	server *http.Server   // nil while connections are refused; guarded by mu
@@ -125,6 +127,9 @@ func (p *Proxy) Close() error {
 
 // Wait returns when the service has nothing to carry out any more. No client is left.
 func (p *Proxy) Wait() { p.working.Wait() }
+
+// Late reports whether there are requests that the service will still carry out, slowly.
+func (p *Proxy) Late() bool { return p.slow.Load() > 0 }
 
 // Struck counts the faults that really struck, as "net reset after".
 func (p *Proxy) Struck() map[string]int {

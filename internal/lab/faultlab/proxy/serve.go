@@ -62,6 +62,8 @@ func (p *Proxy) pass(r *http.Request, f *Fault, body []byte) *httptest.ResponseR
 	p.working.Add(1)
 	defer p.working.Done()
 	if f.Deed == Slow {
+		p.slow.Add(1)
+		defer p.slow.Add(-1)
 		p.linger(f.For)
 	}
 	p.note(r, body)
