@@ -93,7 +93,7 @@ func crashBetweenTheSteps(t *testing.T, newDir func() string) {
 			l := &life{t: t, f: newFake()}
 			var hook func(Point) error
 			l.s, _ = open(t, newDir(), func(o *Options) {
-				o.RedoSize = 1 << 20
+				o.RedoSize = testLog
 				o.Fault = func(p Point) error {
 					if hook == nil {
 						return nil
@@ -138,7 +138,7 @@ func diskFailsBetweenTheSteps(t *testing.T, newDir func() string) {
 				failed := false
 				l := &life{t: t, f: newFake()}
 				l.s, _ = open(t, newDir(), func(o *Options) {
-					o.RedoSize = 1 << 20
+					o.RedoSize = testLog
 					o.Fault = func(p Point) error {
 						if p != at || failed || l.s == nil {
 							return nil

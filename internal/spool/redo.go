@@ -163,6 +163,9 @@ type removal struct{ id, dir string }
 // an upload that the archive has, as one that was being sent.
 type removals struct {
 	work sync.WaitGroup
+	// ending is closed by the first call of end.
+	ending chan struct{}
+	once   sync.Once
 
 	mu sync.Mutex
 	// waiting are not durable yet.
@@ -185,9 +188,18 @@ func (q *removals) add(s *Spool, r removal) {
 	}
 }
 
+// end makes durable those that wait. No more come.
+func (q *removals) end() {
+	q.once.Do(func() { close(q.ending) })
+	q.work.Wait()
+}
+
 func (q *removals) run(s *Spool) {
 	for {
-		time.Sleep(removeAfter)
+		select {
+		case <-time.After(removeAfter):
+		case <-q.ending:
+		}
 		q.mu.Lock()
 		batch := q.waiting
 		q.waiting = nil

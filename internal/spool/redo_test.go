@@ -9,10 +9,13 @@ import (
 	"github.com/archivefs/archivefs/internal/redolog"
 )
 
+// testLog is the size of the files of a redo log, in bytes: bodies of up to 4 KiB are logged.
+const testLog = 64 << 10
+
 // openLogged opens a spool that has a redo log in use.
 func openLogged(t *testing.T) *Spool {
 	t.Helper()
-	s, _ := open(t, t.TempDir(), on("one"), func(o *Options) { o.RedoSize = 1 << 20 })
+	s, _ := open(t, t.TempDir(), on("one"), func(o *Options) { o.RedoSize = testLog })
 	made := func() bool {
 		files, err := os.ReadDir(s.dir + redoSuffix)
 		must(t, err)
@@ -46,7 +49,7 @@ func crash(t *testing.T, s *Spool, damage func(dir string)) *Spool {
 	damage(dir)
 	left, err := LeftIn(dir)
 	must(t, err)
-	next, _ := open(t, dir, on("two"), func(o *Options) { o.RedoSize = 1 << 20 })
+	next, _ := open(t, dir, on("two"), func(o *Options) { o.RedoSize = testLog })
 	if now := next.Left(); left != now {
 		t.Errorf("without opening it %+v was left, then %+v", left, now)
 	}
@@ -171,7 +174,7 @@ func TestTheRedoLogIsNotReplayedInTheSameRunOfTheMachine(t *testing.T) {
 	u := create(t, s, lateBill(), billBytes)
 	must(t, u.Sync())
 	more(t, u, "more")
-	s = reopen(t, s, on("one"), func(o *Options) { o.RedoSize = 1 << 20 })
+	s = reopen(t, s, on("one"), func(o *Options) { o.RedoSize = testLog })
 	wantData(t, again(t, s, u), billBytes+"more")
 }
 

@@ -83,6 +83,7 @@ var ErrLocked = errors.New("the spool is in use by another process")
 // asking the archive. The error wraps ErrLocked while another process has the spool.
 func Open(opts Options) (*Spool, error) {
 	s := &Spool{opts: opts.withDefaults(), dir: filepath.Clean(opts.Dir), uploads: map[string]*Upload{}}
+	s.removals.ending = make(chan struct{})
 	s.log = s.opts.Log
 	s.trash.log = s.log
 	if err := durable.MkdirAll(s.dir, 0o700); err != nil {
@@ -170,7 +171,7 @@ func (s *Spool) Close() error {
 		}
 		u.mu.Unlock()
 	}
-	s.removals.work.Wait()
+	s.removals.end()
 	var err error
 	if s.redo != nil {
 		err = s.redo.Close()
@@ -182,7 +183,7 @@ func (s *Spool) Close() error {
 
 // free ends what Close ends, as the end of the program does.
 func (s *Spool) free() error {
-	s.removals.work.Wait()
+	s.removals.end()
 	s.trash.stop()
 	if s.redo != nil {
 		s.redo.Abandon()
