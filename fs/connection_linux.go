@@ -125,10 +125,16 @@ func (c *connection) endedLocked() bool {
 func (c *connection) abort() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	listed, err := fusectl.Find(c.is.minor)
+	if err == nil {
+		defer listed.Close()
+	}
 	if c.endedLocked() {
 		return nil
 	}
-	err := fusectl.Abort(c.is.minor)
+	if err == nil {
+		err = listed.Abort()
+	}
 	if err == nil {
 		return nil
 	}

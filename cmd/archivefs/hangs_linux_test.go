@@ -41,11 +41,16 @@ func abortAtEnd(t *testing.T, dir string, p *program) {
 	}
 	minor := minorOf(t, here.Device)
 	t.Cleanup(func() {
+		listed, err := fusectl.Find(minor)
+		if err != nil {
+			return
+		}
+		defer listed.Close()
 		select {
 		case err := <-p.done:
 			p.done <- err
 		default: // the number is the mount's as long as its process lives
-			_ = fusectl.Abort(minor)
+			_ = listed.Abort()
 		}
 	})
 }

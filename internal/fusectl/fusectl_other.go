@@ -2,5 +2,14 @@
 
 package fusectl
 
-// Abort knows no connections but those of Linux.
-func Abort(uint32) error { return ErrNone }
+// Connection is none: only Linux lists them.
+type Connection struct{}
+
+// Find finds none.
+func Find(uint32) (Connection, error) { return Connection{}, ErrNone }
+
+// Abort says that there is none.
+func (Connection) Abort() error { return ErrNone }
+
+// Close does nothing.
+func (Connection) Close() {}

@@ -130,20 +130,20 @@ const (
 // clear ends everybody, and removes dir with all that is mounted below it. It waits for nothing
 // that hangs, and tells w what stays.
 func (f *family) clear(dir string, w io.Writer) {
-	before := mountsBelow(dir)
+	before := connectionsBelow(os.Getpid(), dir)
 	for _, p := range descendants(os.Getpid()) { // those in namespaces of their own see others
-		before = append(before, mountsSeenBy(p.pid, dir)...)
+		before = append(before, connectionsBelow(p.pid, dir)...)
 	}
 	f.kill()
 	if left := f.gone(diesWithin); len(left) > 0 {
-		for _, m := range append(before, mountsBelow(dir)...) {
-			m.abort()
-		}
+		before = append(before, connectionsBelow(os.Getpid(), dir)...)
+		abort(before)
 		f.kill() // also who was started meanwhile
 		for _, p := range f.gone(freedWithin) {
 			_, _ = fmt.Fprintf(w, "cannot be killed: %s\n", p)
 		}
 	}
+	release(before)
 	f.unmountBelow(dir)
 	for _, m := range mountsBelow(dir) {
 		_, _ = fmt.Fprintf(w, "cannot be unmounted: %s\n", m.target)
@@ -163,10 +163,10 @@ func (f *family) kill() {
 
 // unmountBelow unmounts what lies below dir, by processes that may hang.
 func (f *family) unmountBelow(dir string) {
+	connections := connectionsBelow(os.Getpid(), dir)
+	abort(connections)
+	release(connections)
 	mounts := mountsBelow(dir)
-	for i := len(mounts) - 1; i >= 0; i-- {
-		mounts[i].abort()
-	}
 	void, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
 	if err != nil {
 		return

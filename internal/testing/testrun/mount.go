@@ -5,6 +5,7 @@ package main
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -45,13 +46,41 @@ func unescaped(path string) string {
 	return path
 }
 
-// abort has all requests to a FUSE file system fail, so that whoever waits for one goes on.
-func (m mount) abort() {
-	if !strings.HasPrefix(m.kind, "fuse") || m.kind == "fusectl" {
-		return
+// connectionsBelow returns the connections of the FUSE file systems that a process sees below dir.
+func connectionsBelow(pid int, dir string) (found []fusectl.Connection) {
+	var of []mount
+	for _, m := range mountsSeenBy(pid, dir) {
+		if !strings.HasPrefix(m.kind, "fuse") || m.kind == "fusectl" {
+			continue
+		}
+		minor, err := strconv.ParseUint(m.minor, 10, 32)
+		if err != nil {
+			continue
+		}
+		if c, err := fusectl.Find(uint32(minor)); err == nil {
+			found, of = append(found, c), append(of, m)
+		}
 	}
-	if minor, err := strconv.ParseUint(m.minor, 10, 32); err == nil {
-		_ = fusectl.Abort(uint32(minor))
+	still := mountsSeenBy(pid, dir)
+	for i := len(of) - 1; i >= 0; i-- {
+		if !slices.Contains(still, of[i]) { // its number may be another one's
+			found[i].Close()
+			found = slices.Delete(found, i, i+1)
+		}
+	}
+	return found
+}
+
+// abort has all requests to these FUSE file systems fail, so that whoever waits for one goes on.
+func abort(connections []fusectl.Connection) {
+	for _, c := range connections {
+		_ = c.Abort()
+	}
+}
+
+func release(connections []fusectl.Connection) {
+	for _, c := range connections {
+		c.Close()
 	}
 }
 

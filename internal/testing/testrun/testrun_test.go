@@ -66,9 +66,9 @@ func start(t *testing.T, name string) *started {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		for _, m := range mountsBelow(s.work) { // frees what hangs where testrun has not
-			m.abort()
-		}
+		connections := connectionsBelow(os.Getpid(), s.work)
+		abort(connections) // frees what hangs where testrun has not
+		release(connections)
 		_ = s.ready.Close()
 	})
 	if err := s.cmd.Start(); err != nil {

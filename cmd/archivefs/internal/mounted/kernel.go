@@ -37,14 +37,22 @@ func IsStale(dir string) bool {
 	return errors.Is(unix.Statfs(dir, &s), syscall.ENOTCONN)
 }
 
-// AbortMount aborts the connection of a mount to the kernel.
+// AbortMount aborts the connection of a mount to the kernel, unless the mount is gone.
 func AbortMount(m doctor.Mounted) error {
 	_, text, _ := strings.Cut(m.Device, ":")
 	minor, err := strconv.ParseUint(text, 10, 32)
 	if err != nil {
 		return err
 	}
-	if err = fusectl.Abort(uint32(minor)); err == nil {
+	listed, err := fusectl.Find(uint32(minor))
+	if err == nil {
+		defer listed.Close()
+		if now, ok := At(m.Dir); !ok || now.ID != m.ID {
+			return nil
+		}
+		err = listed.Abort()
+	}
+	if err == nil {
 		return nil
 	}
 	ferr := forceUnmount(m.Dir)

@@ -11,9 +11,30 @@ import (
 	"github.com/hanwen/go-fuse/v2/fuse"
 )
 
-// Mount shows the disk at the directory dir, until the server it returns is unmounted.
-// This process must not touch what lies below dir: it would wait for itself.
-func (d *Disk) Mount(dir string) (*fuse.Server, error) {
+// busyFor is how long a disk may be in use after its last program was killed.
+const busyFor = 10 * time.Second
+
+// Mounted is a disk that is shown at a directory.
+type Mounted struct{ server *fuse.Server }
+
+// Unmount unmounts the disk, whose programs have ended. The memory of a process may outlive it for a moment,
+// and with it what it had mapped.
+func (m *Mounted) Unmount() error {
+	deadline := time.Now().Add(busyFor)
+	err := m.server.Unmount()
+	for err != nil && time.Now().Before(deadline) {
+		time.Sleep(20 * time.Millisecond)
+		err = m.server.Unmount()
+	}
+	if err != nil {
+		return fmt.Errorf("unmount the disk: %w", err)
+	}
+	return nil
+}
+
+// Mount shows the disk at the directory dir. This process must not touch what lies below dir: it would
+// wait for itself.
+func (d *Disk) Mount(dir string) (*Mounted, error) {
 	trust := time.Minute // nobody but the kernel changes anything
 	server, err := fusefs.Mount(dir, &node{disk: d, ino: d.root}, &fusefs.Options{
 		MountOptions: fuse.MountOptions{DirectMount: true, FsName: "forgetful", Name: "disk", DisableXAttrs: true},
@@ -23,7 +44,7 @@ func (d *Disk) Mount(dir string) (*fuse.Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("mount the forgetful disk: %w", err)
 	}
-	return server, keepDevices()
+	return &Mounted{server}, keepDevices()
 }
 
 // keepDevices sees to it that no process started later inherits a descriptor of /dev/fuse,

@@ -10,9 +10,6 @@ import (
 	"path/filepath"
 	"sync"
 	"sync/atomic"
-	"time"
-
-	"github.com/hanwen/go-fuse/v2/fuse"
 
 	"github.com/archivefs/archivefs/internal/lab/faultlab/audit"
 	"github.com/archivefs/archivefs/internal/lab/faultlab/disk"
@@ -33,9 +30,9 @@ type run struct {
 	service service
 	proxy   *proxy.Proxy
 	disk    *disk.Disk
-	server  *fuse.Server // of the disk, nil while it is not mounted
-	docs    []*document  // those that waited in the inbox
-	crashes int          // of the machine so far
+	mounted *disk.Mounted // nil while the disk is not mounted
+	docs    []*document   // those that waited in the inbox
+	crashes int           // of the machine so far
 
 	mu      sync.Mutex
 	outcome audit.Outcome // folders and reads are guarded by mu
@@ -110,31 +107,20 @@ func (r *run) open(ctx context.Context) (err error) {
 }
 
 func (r *run) mountDisk() (err error) {
-	r.server, err = r.disk.Mount(r.diskDir())
+	r.mounted, err = r.disk.Mount(r.diskDir())
 	return err
 }
 
 func (r *run) unmountDisk() error {
-	if r.server == nil {
+	if r.mounted == nil {
 		return nil
 	}
-	// The memory of a process that was killed may outlive it for a moment, and with it what
-	// it had mapped.
-	deadline := time.Now().Add(busyFor)
-	err := r.server.Unmount()
-	for err != nil && time.Now().Before(deadline) {
-		time.Sleep(20 * time.Millisecond)
-		err = r.server.Unmount()
+	if err := r.mounted.Unmount(); err != nil {
+		return err
 	}
-	if err != nil {
-		return fmt.Errorf("unmount the disk: %w", err)
-	}
-	r.server = nil
+	r.mounted = nil
 	return nil
 }
-
-// busyFor is how long the disk may be in use after its last program was killed.
-const busyFor = 10 * time.Second
 
 // close ends what open began.
 func (r *run) close() error {
