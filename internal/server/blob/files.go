@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -34,7 +33,6 @@ type Files struct {
 	shards sync.Map // names of the sub-directories that were made, and whether they are durable
 
 	log      *redolog.Log // nil without one
-	before   atomic.Int64 // how many contents are published without it first
 	unsynced sync.Map     // digests of contents whose sync has failed
 	past     past
 }

@@ -177,6 +177,30 @@ func TestContentsThatOnlyTheLogHas(t *testing.T) {
 	}
 }
 
+// Few contents do not make the log. One that was made before takes the first content.
+func TestFewContentsMakeNoLog(t *testing.T) {
+	dir := t.TempDir()
+	for n, run := range []struct {
+		contents, files int
+		logged          bool
+	}{{1, 0, false}, {2, 2, false}, {1, 2, true}} {
+		files := logging(t, dir)
+		published, err := publish(files, n, run.contents)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if logged := slices.Contains(left(t, dir), digest(published[0])); logged != run.logged {
+			t.Errorf("run %d: the first content is in the log: %t", n, logged)
+		}
+		if err := files.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if there, err := filepath.Glob(filepath.Join(dir, "redo.?")); err != nil || len(there) != run.files {
+			t.Errorf("run %d: there is %q, %v", n, there, err)
+		}
+	}
+}
+
 // Without room for its files the log is not made, and contents are published as without one.
 func TestALogThatDoesNotFit(t *testing.T) {
 	dir := t.TempDir()
