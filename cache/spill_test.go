@@ -1,6 +1,7 @@
 package cache
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -375,33 +377,38 @@ func wantSound(t *testing.T, s *Spill) {
 	t.Helper()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	memory, taken := int64(0), map[int64]bool{}
-	take := func(place int64, blocks int64) {
-		for end := place + blocks*spillBlock; place < end; place += spillBlock {
-			if taken[place] || place >= s.end {
-				t.Errorf("the place %d is taken twice, or beyond the end", place)
-			}
-			taken[place] = true
-		}
-	}
+	type extent struct{ place, blocks int64 }
+	var extents []extent
+	memory := int64(0)
 	for i, slot := range s.slots {
 		if slot.memory {
 			memory += int64(slot.size)
 		}
 		if slot.place >= 0 {
-			take(slot.place, blocksOf(slot.size))
+			extents = append(extents, extent{slot.place, blocksOf(slot.size)})
 		}
 		if p := slot.packed.Value(); p != nil && (int(p.slot) != i || slot.memory != (p.text != "")) {
 			t.Errorf("slot %d, in memory: %t, has a listing of slot %d with %d bytes", i, slot.memory, p.slot, len(p.text))
 		}
 	}
-	for blocks, places := range s.unused {
-		for _, place := range places {
-			take(place, blocks)
-		}
-	}
 	if memory != s.memory {
 		t.Errorf("%d bytes are in memory, and %d are counted", memory, s.memory)
+	}
+	for blocks, places := range s.unused {
+		for _, place := range places {
+			extents = append(extents, extent{place, blocks})
+		}
+	}
+	slices.SortFunc(extents, func(a, b extent) int { return cmp.Compare(a.place, b.place) })
+	end := int64(0)
+	for _, e := range extents {
+		if e.place != end {
+			t.Errorf("a place begins at %d, the one before it ends at %d", e.place, end)
+		}
+		end = e.place + e.blocks*spillBlock
+	}
+	if end != s.end {
+		t.Errorf("the last place ends at %d, and the file at %d", end, s.end)
 	}
 }
 
