@@ -10,8 +10,8 @@
 // The log is two files, redo.0 and redo.1, of a fixed size and written before they are used, so that
 // a sync writes bytes and no metadata. One of them takes entries. When it is full the other one takes
 // over, and Options.Settle makes durable in place what the entries of the full one describe; then
-// that one is empty. The files are made once some entries have found none (Options.Worth), and are left for
-// the next run.
+// that one is empty. The files are made once several entries would have been worth it, and are left
+// for the next run.
 //
 // Each file begins with a block that has a generation, which orders the two, a random salt, and the
 // run of the machine (Options.Boot). Each entry begins at a block, with the salt and a CRC-32C. The
