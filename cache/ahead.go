@@ -44,9 +44,12 @@ func (a *Ahead[K, V]) offer(key K, entry Entry[V]) {
 		return
 	}
 	l.offers[key] = entry
-	if f := l.flights[key]; f != nil && !f.spared {
-		f.spared = true
-		close(f.offered)
+	if f := l.flights[key]; f != nil {
+		select {
+		case <-f.offered:
+		default:
+			close(f.offered)
+		}
 	}
 }
 

@@ -336,10 +336,8 @@ type flight[V any] struct {
 	cancel context.CancelFunc
 	// waiting counts the callers. Guarded by Listings.mu.
 	waiting int
-	// offered is closed when a prefetch has brought an answer before; spared says that it is.
-	// Guarded by Listings.mu.
+	// offered is closed, under Listings.mu, when a prefetch has brought an answer before.
 	offered chan struct{}
-	spared  bool
 }
 
 // startLocked starts the fetch of key.

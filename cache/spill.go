@@ -6,6 +6,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"syscall"
@@ -64,7 +65,7 @@ type spillFile interface {
 // spillSlot is a listing, and where its bytes are: in memory, in the file, or in both.
 type spillSlot struct {
 	packed weak.Pointer[spilled]
-	place  int64 // in the file; negative: it is not there
+	place  int64 // in the file, for good; negative: it is not there
 	size   int32
 	memory bool
 }
@@ -147,18 +148,22 @@ func (p Packed) Text() (text string, ok bool) {
 	return p.spilled.use()
 }
 
+// use does not hold mu of the Spill while it reads the file: a slow disk delays only those who need it.
 func (p *spilled) use() (text string, ok bool) {
 	s := p.spill
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	p.used = true
-	if p.text != "" {
-		return p.text, true
+	if text := p.text; text != "" {
+		s.mu.Unlock()
+		return text, true
 	}
-	slot := &s.slots[p.slot]
+	file, slot, sum := s.file, s.slots[p.slot], p.sum
+	s.mu.Unlock()
+
 	b := make([]byte, slot.size)
-	_, err := s.file.ReadAt(b, slot.place)
-	if err == nil && crc32.Checksum(b, castagnoli) != p.sum {
+	_, err := file.ReadAt(b, slot.place)
+	runtime.KeepAlive(p) // so that its slot is not dropped, and nothing else is written to its place
+	if err == nil && crc32.Checksum(b, castagnoli) != sum {
 		err = errors.New("it has changed")
 	}
 	if err != nil {
@@ -166,9 +171,14 @@ func (p *spilled) use() (text string, ok bool) {
 		return "", false
 	}
 	text = string(b)
-	p.text, slot.memory = text, true
-	s.memory += int64(slot.size)
-	s.shrinkLocked() // slot is not valid any more
+
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if p.text == "" { // else another caller has read it meanwhile
+		p.text, s.slots[p.slot].memory = text, true
+		s.memory += int64(slot.size)
+		s.shrinkLocked()
+	}
 	return text, true
 }
 

@@ -1,6 +1,7 @@
 package cache
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,8 +9,10 @@ import (
 	"path/filepath"
 	"reflect"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -28,6 +31,8 @@ type fakeDisk struct {
 	opened        int
 	writes, reads int
 	full, broken  bool
+	// stall is called at the start of a read, if it is set.
+	stall func()
 }
 
 func (d *fakeDisk) WriteAt(b []byte, at int64) (int, error) {
@@ -44,6 +49,9 @@ func (d *fakeDisk) WriteAt(b []byte, at int64) (int, error) {
 }
 
 func (d *fakeDisk) ReadAt(b []byte, at int64) (int, error) {
+	if d.stall != nil {
+		d.stall()
+	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.reads++
@@ -283,6 +291,125 @@ func TestSpillIsSafe(t *testing.T) {
 		})
 	}
 	work.Wait()
+	wantSound(t, s)
+}
+
+// While a listing is read, others are used, come, go, and take the places of those that are gone. The slot
+// of the first one moves, and two callers read it.
+func TestSpillReadsOneAndServesOthers(t *testing.T) {
+	disk, release := &fakeDisk{}, make(chan struct{})
+	s := spillTo(t, 1, disk)
+	gone := hold(s, 300)
+	read := s.Hold(text(77))
+	slot := read.spilled.slot
+	var reads atomic.Int32
+	disk.stall = func() {
+		if reads.Add(1) <= 2 {
+			<-release
+		}
+	}
+	var work sync.WaitGroup
+	for range 2 {
+		work.Go(func() {
+			if got, ok := read.Text(); !ok || got != text(77) {
+				t.Errorf("got %.20q, %t", got, ok)
+			}
+		})
+	}
+	for reads.Load() < 2 {
+		runtime.Gosched()
+	}
+
+	runtime.KeepAlive(gone)
+	runtime.GC()
+	size := len(disk.bytes)
+	come := hold(s, 200)
+	wantTexts(t, come)
+	if len(disk.bytes) > size {
+		t.Error("no place was used again")
+	}
+	wantSound(t, s)
+	s.mu.Lock()
+	if read.spilled.slot == slot {
+		t.Error("the slot has not moved")
+	}
+	s.limit = 1 << 20 // what is read stays in memory
+	s.mu.Unlock()
+
+	close(release)
+	work.Wait()
+	wantSound(t, s)
+	wantTexts(t, come)
+}
+
+// The caller of a read is the only one who holds the listing.
+func TestSpillKeepsThePlaceOfAReading(t *testing.T) {
+	disk, reading, release := &fakeDisk{}, make(chan struct{}), make(chan struct{})
+	s := spillTo(t, 1, disk)
+	var once sync.Once
+	disk.stall = func() {
+		once.Do(func() {
+			close(reading)
+			<-release
+		})
+	}
+	var work sync.WaitGroup
+	read := func(p Packed) {
+		work.Go(func() {
+			if got, ok := p.Text(); !ok || got != text(77) {
+				t.Errorf("got %.20q, %t", got, ok)
+			}
+		})
+	}
+	read(s.Hold(text(77)))
+	<-reading
+	for range 3 {
+		runtime.GC()
+		hold(s, 100)
+	}
+	close(release)
+	work.Wait()
+	wantSound(t, s)
+}
+
+// wantSound fails the test unless slots, listings and places agree.
+func wantSound(t *testing.T, s *Spill) {
+	t.Helper()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	type extent struct{ place, blocks int64 }
+	var extents []extent
+	memory := int64(0)
+	for i, slot := range s.slots {
+		if slot.memory {
+			memory += int64(slot.size)
+		}
+		if slot.place >= 0 {
+			extents = append(extents, extent{slot.place, blocksOf(slot.size)})
+		}
+		if p := slot.packed.Value(); p != nil && (int(p.slot) != i || slot.memory != (p.text != "")) {
+			t.Errorf("slot %d, in memory: %t, has a listing of slot %d with %d bytes", i, slot.memory, p.slot, len(p.text))
+		}
+	}
+	if memory != s.memory {
+		t.Errorf("%d bytes are in memory, and %d are counted", memory, s.memory)
+	}
+	for blocks, places := range s.unused {
+		for _, place := range places {
+			extents = append(extents, extent{place, blocks})
+		}
+	}
+	slices.SortFunc(extents, func(a, b extent) int { return cmp.Compare(a.place, b.place) })
+	end := int64(0)
+	for _, e := range extents {
+		if e.place != end {
+			t.Errorf("a place begins at %d, the one before it ends at %d", e.place, end)
+		}
+		end = e.place + e.blocks*spillBlock
+	}
+	if end != s.end {
+		t.Errorf("the last place ends at %d, and the file at %d", end, s.end)
+	}
 }
 
 // wantSame is wantTexts for any goroutine.

@@ -18,15 +18,18 @@ import (
 // ErrFull says that the log has no room for an entry now, or no files yet.
 var ErrFull = errors.New("the redo log has no room")
 
-// worth is how many entries must find no files before these are made: for fewer it would not pay.
-const worth = 8
+// defaultWorth is Options.Worth if that is 0.
+const defaultWorth = 8
 
-// Options configure a log. All but Boot and Log are required.
+// Options configure a log. All but Worth and Boot are required.
 type Options struct {
 	// Dir is the directory of the two files. It exists, and no other process has a log there.
 	Dir string
 	// Size is the size of a new file, in bytes.
 	Size int64
+	// Worth is how many entries must find no files before these are made: for fewer it would not pay.
+	// 0 means 8.
+	Worth int
 	// Boot names the run of the machine, since only a crash of it loses what is in place. Entries of
 	// the same run are settled and not replayed, because what is in place may be newer. If it is
 	// empty, all entries of an earlier process are replayed.
@@ -76,6 +79,9 @@ type Log struct {
 
 // Open opens the log in a directory. It first replays and settles what an earlier run left.
 func Open(o Options) (*Log, error) {
+	if o.Worth == 0 {
+		o.Worth = defaultWorth
+	}
 	l := &Log{o: o}
 	l.changed = sync.NewCond(&l.mu)
 	l.buffers.New = func() any { return new([]byte) }
@@ -238,7 +244,7 @@ func (l *Log) room(key string, n int64) (*file, error) {
 			continue
 		}
 		if !slices.ContainsFunc(l.full, func(f *file) bool { return f.keys[key] }) {
-			if l.missed++; l.missed >= worth && !l.made {
+			if l.missed++; l.missed >= l.o.Worth && !l.made {
 				l.made = true
 				l.background.Go(l.make)
 			}

@@ -140,17 +140,34 @@ func copied(t *testing.T, dir string) string {
 	return to
 }
 
+// Few entries make no files. Files that exist take the first entry.
 func TestFewEntriesMakeNoFiles(t *testing.T) {
-	dir, p := t.TempDir(), newPlace()
-	l := p.open(t, dir, "a")
-	if err := l.Append(redolog.Entry{Key: "k", Body: body("")}); !errors.Is(err, redolog.ErrFull) {
-		t.Errorf("got %v, want ErrFull", err)
-	}
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
-		t.Errorf("%v, %v in the directory, want nothing", left, err)
+	for name, tt := range map[string]struct{ worth, made int }{"default": {0, 8}, "configured": {3, 3}} {
+		t.Run(name, func(t *testing.T) {
+			dir, p := t.TempDir(), newPlace()
+			o := p.options(dir, "a")
+			o.Worth = tt.worth
+			for _, run := range []struct {
+				entries, files int
+				first          error
+			}{{tt.made - 1, 0, redolog.ErrFull}, {tt.made, 2, redolog.ErrFull}, {1, 2, nil}} {
+				l, err := redolog.Open(o)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for i := range run.entries {
+					if err := l.Append(redolog.Entry{Key: fmt.Sprint(i)}); i == 0 && !errors.Is(err, run.first) {
+						t.Errorf("the first entry: %v, want %v", err, run.first)
+					}
+				}
+				if err := l.Close(); err != nil {
+					t.Fatal(err)
+				}
+				if files, err := os.ReadDir(dir); err != nil || len(files) != run.files {
+					t.Errorf("%d entries leave %v, %v", run.entries, files, err)
+				}
+			}
+		})
 	}
 }
 

@@ -201,9 +201,7 @@ func (t *Tree) showDocuments(ctx context.Context, d *Dir, got cache.Entry[[]arch
 	if got.Stale {
 		t.Reps.AsBefore()
 	} else {
-		if t.Reps.Choose(ctx, got.Value) && (t.Reps.Lesser() || !named(got.Value)) {
-			t.Reps.Settle(ctx)
-		}
+		t.Reps.Choose(ctx, got.Value, named)
 		t.Staged.Identify(ctx, d, got.Value)
 	}
 	t.Changed(d, t.mergeDocuments(d, got.Value, mergedOf(got, when), t.Reps.Extension))

@@ -17,17 +17,26 @@ const (
 	confirmLimit = 30 * time.Second
 )
 
-// Choose begins to find out from listed documents which representations the service has, on which
-// added extensions and lengths depend, and reports whether that is in flight. One check runs at a
-// time. If it fails for now, names get .pdf, and lengths are estimated.
-func (r *Representations) Choose(ctx context.Context, docs []archive.Document) (checking bool) {
+// Choose finds out from listed documents which representations the service has, on which added
+// extensions and lengths depend. It waits for that, as Settle does, if documents are read as less than
+// their originals, which the check may find, and unless named reports that all of them have extensions
+// of their own. One check runs at a time. If it fails for now, names get .pdf, and lengths are estimated.
+func (r *Representations) Choose(ctx context.Context, docs []archive.Document, named func([]archive.Document) bool) {
 	if len(docs) == 0 || !r.wantsEvidence() {
-		return false
+		return
 	}
+	r.check(ctx, docs)
+	if r.Order()[0] != archive.Original || !named(docs) {
+		r.Settle(ctx)
+	}
+}
+
+// check begins a check in the background, unless one is in flight.
+func (r *Representations) check(ctx context.Context, docs []archive.Document) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.checked != nil {
-		return true
+		return
 	}
 	checked := make(chan struct{})
 	r.checked = checked
@@ -41,7 +50,6 @@ func (r *Representations) Choose(ctx context.Context, docs []archive.Document) (
 		r.checked = nil
 		close(checked)
 	})
-	return true
 }
 
 // Settle waits for the check that is in flight, if one is, or until ctx ends.

@@ -145,10 +145,49 @@ func TestWhatOneDocumentLacksAnotherConfirms(t *testing.T) {
 	}
 }
 
-// choose begins a check, and waits for it as a listing does.
+// choose is Choose for documents without extensions, which waits.
 func choose(ctx context.Context, r *Representations, docs []archive.Document) {
-	if r.Choose(ctx, docs) {
-		r.Settle(ctx)
+	r.Choose(ctx, docs, func([]archive.Document) bool { return false })
+}
+
+// A listing does not wait for a check while documents are read as originals and have names. If they are
+// read as less, it does: nobody reads a PDF in place of an original that the check finds.
+func TestWhichListingsWaitForTheCheck(t *testing.T) {
+	for name, tt := range map[string]struct {
+		used  archive.Representation
+		named bool
+		waits bool
+	}{
+		"nothing is known":                       {0, true, false},
+		"nothing is known, without names":        {0, false, true},
+		"read as PDF":                            {archive.PDF, true, true},
+		"read as PDF, without names":             {archive.PDF, false, true},
+		"read as document data":                  {archive.Data, true, true},
+		"read as document data, without names":   {archive.Data, false, true},
+		"read as the original":                   {archive.Original, true, false},
+		"read as the original and without names": {archive.Original, false, false}, // sure
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				service := &blockedInfo{answer: make(chan struct{})}
+				r := newRepresentations()
+				r.Service = service
+				r.choose(tt.used)
+				returned := make(chan archive.Representation, 1)
+				go func() {
+					r.Choose(t.Context(), listing(1, 2, 3), func([]archive.Document) bool { return tt.named })
+					returned <- r.Of(1)
+				}()
+				synctest.Wait()
+				if waits := len(returned) == 0; waits != tt.waits {
+					t.Errorf("it waits: %t", waits)
+				}
+				close(service.answer)
+				if got := <-returned; got != archive.Original {
+					t.Errorf("a document is read as %s", got)
+				}
+			})
+		})
 	}
 }
 

@@ -95,9 +95,6 @@ func (r *Representations) Of(doc archive.ID) archive.Representation {
 // length belongs to.
 func (r *Representations) Settled() bool { return r.Mode != Auto || r.auto.Load() != 0 }
 
-// Lesser reports whether documents are read as something less than their original.
-func (r *Representations) Lesser() bool { return r.Order()[0] != archive.Original }
-
 // Found records that a document has a representation, and none of those before it in Order.
 func (r *Representations) Found(rep archive.Representation) {
 	r.evidence.has(rep)

@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -31,10 +30,9 @@ type Files struct {
 	*staging
 	dir    string
 	view   bool     // somebody else may be writing there
-	shards sync.Map // names of the sub-directories that were made, and whether they are durable
+	synced sync.Map // the set of names of sub-directories that are durable
 
 	log      *redolog.Log // nil without one
-	before   atomic.Int64 // how many contents are published without it first
 	unsynced sync.Map     // digests of contents whose sync has failed
 	past     past
 }
@@ -160,7 +158,7 @@ func (f *Files) makeShard(name string) error {
 	if err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
-	if kept, _ := f.shards.Load(name); kept == true && err != nil {
+	if _, ok := f.synced.Load(name); ok && err != nil {
 		return nil
 	}
 	there, err := os.ReadDir(f.dir)
@@ -171,18 +169,18 @@ func (f *Files) makeShard(name string) error {
 		return err
 	}
 	for _, entry := range there {
-		f.shards.Store(entry.Name(), true)
+		f.synced.Store(entry.Name(), struct{}{})
 	}
 	return nil
 }
 
 // placeShard creates a sub-directory whose name becomes durable later, by makeShard.
 func (f *Files) placeShard(name string) error {
-	if err := os.Mkdir(filepath.Join(f.dir, name), 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
-		return err
+	err := os.Mkdir(filepath.Join(f.dir, name), 0o700)
+	if errors.Is(err, fs.ErrExist) {
+		return nil
 	}
-	f.shards.LoadOrStore(name, false)
-	return nil
+	return err
 }
 
 // Open opens a content for reading. The error is ErrMissing if there is none.

@@ -35,7 +35,7 @@ const (
 type LogOptions struct {
 	// Size is the size of each of its two files, in bytes.
 	Size int64
-	// Worth is how many small contents are published before the files are made: for fewer it would not pay.
+	// Worth is how many small contents are published before the files are made (redolog.Options.Worth).
 	Worth int
 	Log   logrus.FieldLogger
 }
@@ -45,19 +45,15 @@ type LogOptions struct {
 // the files of the contents that an earlier run left in its log. It must be called before Publish, if at
 // all, and ends with Close.
 func (f *Files) KeepLog(o LogOptions) error {
-	if there, err := filepath.Glob(filepath.Join(f.dir, "redo.?")); err == nil && there != nil {
-		o.Worth = 0
-	}
 	var disk unix.Statfs_t
 	if err := unix.Statfs(f.dir, &disk); err != nil || int64(disk.Bavail)*int64(disk.Bsize) < 2*roomy*o.Size { //nolint:unconvert,gosec // the types differ between systems
 		o.Size = 0 // then it takes no entries
 	}
-	opened, err := redolog.Open(redolog.Options{Dir: f.dir, Size: o.Size, Replay: f.replay, Settle: f.settle, Log: o.Log})
+	opened, err := redolog.Open(redolog.Options{Dir: f.dir, Size: o.Size, Worth: o.Worth, Replay: f.replay, Settle: f.settle, Log: o.Log})
 	if err != nil {
 		return fmt.Errorf("contents: %w", err)
 	}
 	f.log = opened
-	f.before.Store(int64(o.Worth))
 	return nil
 }
 
@@ -91,10 +87,7 @@ func (f *Files) appendAll(named []durable.Named, contents []*stagedFile) error {
 }
 
 func (f *Files) append(staged *stagedFile) error {
-	err := redolog.ErrFull
-	if f.before.Add(-1) < 0 {
-		err = f.log.Append(redolog.Entry{Key: staged.digest, Body: io.NewSectionReader(staged, 0, staged.size)})
-	}
+	err := f.log.Append(redolog.Entry{Key: staged.digest, Body: io.NewSectionReader(staged, 0, staged.size)})
 	if errors.Is(err, redolog.ErrFull) {
 		return f.settle([]string{staged.digest})
 	}

@@ -177,6 +177,30 @@ func TestContentsThatOnlyTheLogHas(t *testing.T) {
 	}
 }
 
+// Few contents do not make the log. One that was made before takes the first content.
+func TestFewContentsMakeNoLog(t *testing.T) {
+	dir := t.TempDir()
+	for n, run := range []struct {
+		contents, files int
+		logged          bool
+	}{{1, 0, false}, {2, 2, false}, {1, 2, true}} {
+		files := logging(t, dir)
+		published, err := publish(files, n, run.contents)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if logged := slices.Contains(left(t, dir), digest(published[0])); logged != run.logged {
+			t.Errorf("run %d: the first content is in the log: %t", n, logged)
+		}
+		if err := files.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if there, err := filepath.Glob(filepath.Join(dir, "redo.?")); err != nil || len(there) != run.files {
+			t.Errorf("run %d: there is %q, %v", n, there, err)
+		}
+	}
+}
+
 // Without room for its files the log is not made, and contents are published as without one.
 func TestALogThatDoesNotFit(t *testing.T) {
 	dir := t.TempDir()
@@ -263,6 +287,11 @@ func TestInAProcessOfItsOwn(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		more, err := publish(files, -2, 200) // in new sub-directories, and more than the log takes: some are settled
+		if err != nil {
+			t.Fatal(err)
+		}
+		published = append(published, more...)
 		var digests []string
 		for _, content := range published {
 			digests = append(digests, digest(content))

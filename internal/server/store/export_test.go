@@ -16,3 +16,6 @@ func (a Archive) SetSetting(ctx context.Context, name, value string) error {
 		return err
 	})
 }
+
+// ListedOf reads a row of a list.
+func ListedOf(row string) (Listed, error) { return listedOf(row) }

@@ -137,9 +137,14 @@ func listedOf(row string) (d Listed, err error) {
 		d.Archived = time.Unix(numbers[3], 0)
 	}
 	d.AutoExport, d.ArchiverID = numbers[6] != 0, numbers[7]
-	d.Name, row = row[:numbers[8]], row[numbers[8]:]
-	d.ContentType, row = row[:numbers[9]], row[numbers[9]:]
-	d.Keywords, d.Metadata = row[:numbers[10]], row[numbers[10]:]
+	for i, text := range [...]*string{&d.Name, &d.ContentType, &d.Keywords} {
+		n := numbers[8+i]
+		if n < 0 || n > int64(len(row)) {
+			return d, fmt.Errorf("a text of %d bytes in %d", n, len(row))
+		}
+		*text, row = row[:n], row[n:]
+	}
+	d.Metadata = row
 	return d, nil
 }
 

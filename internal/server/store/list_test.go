@@ -161,3 +161,35 @@ func TestListReadsSomeBytesAtATime(t *testing.T) {
 		}
 	})
 }
+
+// A row that says something else than its columns had is an error.
+func TestARowThatIsBroken(t *testing.T) {
+	const numbers = "7 5 11 12 3 100 1 9 "
+	want := store.Listed{
+		ID: 7, Folder: 5, Name: "a b", Created: time.Unix(11, 0), Archived: time.Unix(12, 0), Pages: 3, Size: 100,
+		ContentType: "text/x", Keywords: "[]", Metadata: "[1]", AutoExport: true, ArchiverID: 9,
+	}
+	if got, err := store.ListedOf(numbers + "3 6 2 a btext/x[][1]"); err != nil || got != want {
+		t.Fatalf("got %+v, %v", got, err)
+	}
+	for name, row := range map[string]string{
+		"empty":                     "",
+		"no numbers":                "a b",
+		"a number is missing":       "7 5 11 12 3 100 1 3 6 2 a btext/x[][1]",
+		"a number is none":          "7 5 11 12 3 100 t 9 3 6 2 a btext/x[][1]",
+		"no texts":                  numbers + "3 6 2",
+		"a name beyond the row":     numbers + "99 6 2 a btext/x[][1]",
+		"a type beyond the row":     numbers + "3 99 2 a btext/x[][1]",
+		"keywords beyond the row":   numbers + "3 6 99 a btext/x[][1]",
+		"a length below zero":       numbers + "3 -6 2 a btext/x[][1]",
+		"lengths of 64 bits":        numbers + "9223372036854775807 9223372036854775807 2 a btext/x[][1]",
+		"a length beyond the types": numbers + "3 6 92233720368547758070 a btext/x[][1]",
+		"cut in the keywords":       numbers + "3 6 2 a btext/x[",
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got, err := store.ListedOf(row); err == nil {
+				t.Errorf("got %+v", got)
+			}
+		})
+	}
+}
