@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -158,6 +159,37 @@ func TestListReadsSomeBytesAtATime(t *testing.T) {
 		})
 		if want := slices.Delete(slices.Clone(all), 10, 11); err != nil || !slices.Equal(got, want) {
 			t.Errorf("listed %v, want %v, %v", got, want, err)
+		}
+	})
+}
+
+// What a text may contain does not end it, and documents with much metadata stay in their places.
+func TestListKeepsTextsApart(t *testing.T) {
+	onEach(t, func(t *testing.T, s opened) {
+		m := folder(t, s, store.Folder{Name: "I", Inbox: true})
+		large := strings.Repeat("v", 1<<20)
+		names, values := []string{"a b\n1 2", "", "c\n\n", "größe %d%s"}, []string{"x\ny", large, "]\n[", large}
+		var documents []store.Document
+		for i, name := range names {
+			documents = append(documents, store.Document{Folder: m, Name: name, ContentType: "t\n", Digest: "d", Metadata: []archive.KeyValue{{Key: "k", Value: values[i]}}})
+		}
+		if _, err := s.AddDocuments(t.Context(), documents, false); err != nil {
+			t.Fatal(err)
+		}
+		n := 0
+		err := s.List(t.Context(), store.Query{Folder: m}, func(d store.Listed) error {
+			var metadata []struct{ Value string }
+			if err := json.Unmarshal([]byte(d.Metadata), &metadata); err != nil {
+				return err
+			}
+			if d.Name != names[n] || d.ContentType != "t\n" || d.Keywords != "[]" || metadata[0].Value != values[n] {
+				t.Errorf("document %d is %.200q", n, fmt.Sprint(d))
+			}
+			n++
+			return nil
+		})
+		if err != nil || n != len(names) {
+			t.Errorf("%d documents, %v", n, err)
 		}
 	})
 }
