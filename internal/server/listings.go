@@ -247,10 +247,18 @@ func (h listHandlers) documentList(w *response, r *request) error {
 	return nil
 }
 
+// listBuffers are as long as most lists: each part of one that is sent wakes the client.
+var listBuffers = sync.Pool{New: func() any { return bufio.NewWriterSize(nil, 256<<10) }}
+
 // stream writes the list. The response begins with the first full buffer, so an early failure can
 // still be answered by a problem.
 func stream(w io.Writer, r *request, q store.Query, how listing) error {
-	out := bufio.NewWriterSize(w, streamBuffer)
+	out := listBuffers.Get().(*bufio.Writer) //nolint:forcetypeassert // nothing else is put there
+	out.Reset(w)
+	defer func() {
+		out.Reset(nil)
+		listBuffers.Put(out)
+	}()
 	before := byte('[')
 	var element []byte
 	err := r.catalog.List(r.Context(), q, func(d store.Listed) (err error) {

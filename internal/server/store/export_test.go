@@ -17,5 +17,5 @@ func (a Archive) SetSetting(ctx context.Context, name, value string) error {
 	})
 }
 
-// ListedOf reads a row of a list.
-func ListedOf(row string) (Listed, error) { return listedOf(row) }
+// ListedOf reads the first line of a list.
+func ListedOf(lines string) (Listed, string, error) { return listedOf(lines) }

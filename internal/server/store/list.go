@@ -2,7 +2,9 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -38,8 +40,8 @@ type Listed struct {
 // The amount that is read from the database at a time: a slow reader of a long list holds no
 // connection, and documents with much metadata do not fill the memory.
 const (
-	batch      = 1000    // documents
-	batchBytes = 4 << 20 // the last document may exceed it
+	batch = 1000    // documents
+	slim  = 4 << 10 // bytes of keywords and metadata; a document that has more is read alone
 )
 
 // List calls each for the documents by ascending id. The ids are chosen when List begins; documents that
@@ -66,30 +68,32 @@ func (a Archive) ListAutoExport(ctx context.Context, each func(Listed) error) er
 }
 
 func (a Archive) eachListed(ctx context.Context, ids []archive.ID, each func(Listed) error) error {
-	for n := batch; len(ids) > 0; n = min(2*n, batch) {
-		n = min(n, len(ids))
-		rows, all, err := a.listed(ctx, ids[:n])
+	for some := range slices.Chunk(ids, batch) {
+		lines, err := a.listed(ctx, slim, some...)
+		for i := 0; i < len(some) && err == nil; i++ {
+			var d Listed
+			if d, lines, err = a.next(ctx, lines, some[i]); err == nil && d.ID != 0 {
+				err = each(d)
+			}
+		}
 		if err != nil {
 			return err
 		}
-		var last archive.ID
-		for _, row := range rows {
-			d, err := listedOf(row)
-			if err != nil {
-				return fmt.Errorf("list documents: %w", err)
-			}
-			if err := each(d); err != nil {
-				return err
-			}
-			last = d.ID
-		}
-		if !all { // PostgreSQL sends all requested rows, so the next request is smaller
-			n, _ = slices.BinarySearch(ids, last)
-			n++
-		}
-		ids = ids[n:]
 	}
 	return nil
+}
+
+// next returns a document, and the lines after it if the first one is its own. Else it is too large for
+// them, or was removed; then it is the zero Listed.
+func (a Archive) next(ctx context.Context, lines string, id archive.ID) (d Listed, rest string, err error) {
+	if d, rest, err = listedOf(lines); err != nil || d.ID == id {
+		return d, rest, err
+	}
+	line, err := a.listed(ctx, math.MaxInt32, id)
+	if err == nil {
+		d, _, err = listedOf(line)
+	}
+	return d, lines, err
 }
 
 const (
@@ -114,21 +118,27 @@ func (a Archive) chosen(ctx context.Context, q Query) ([]archive.ID, error) {
 	return queryIDs(ctx, a.read, selectIDs, q.Folder, from)
 }
 
-// selectListed selects each document as one text (listedOf): handing over a column costs more than
-// formatting it.
-const selectListed = `SELECT format('%d %d %d %d %d %d %d %d %d %d %d %s%s%s%s', id, folder, created, coalesce(archived, 0), pages, size,
-	CASE WHEN auto_export THEN 1 ELSE 0 END, archiver_id, octet_length(name), octet_length(content_type), octet_length(keywords),
-	name, content_type, keywords, metadata) FROM document WHERE id IN (SELECT value FROM json_each(?)) AND +tenant = ? ORDER BY id`
+// selectListed selects documents as one text, with a line for each (listedOf): handing over a row or a
+// column costs more than formatting it.
+const selectListed = `SELECT coalesce(string_agg(line, ''), '') FROM (
+	SELECT format('%d %d %d %d %d %d %d %d %d %d %d %s%s%s%s` + "\n" + `', id, folder, created, coalesce(archived, 0), pages, size,
+		CASE WHEN auto_export THEN 1 ELSE 0 END, archiver_id, octet_length(name), octet_length(content_type), octet_length(keywords),
+		name, content_type, keywords, metadata) AS line FROM document
+	WHERE id IN (SELECT value FROM json_each(?)) AND +tenant = ? AND octet_length(keywords) + octet_length(metadata) <= ? ORDER BY id) AS lines`
 
-// listedOf reads a row of selectListed: numbers, of which the last three are the lengths in bytes of the
-// first three texts after them.
-func listedOf(row string) (d Listed, err error) {
+// listedOf reads the first line of selectListed: numbers, of which the last three are the lengths in bytes
+// of the first three texts after them. The last text, as any JSON here, has no line break. Without a line
+// it returns the zero Listed.
+func listedOf(lines string) (d Listed, rest string, err error) {
+	if lines == "" {
+		return d, "", nil
+	}
 	var numbers [11]int64
 	for i := range numbers {
 		var number string
-		number, row, _ = strings.Cut(row, " ")
+		number, lines, _ = strings.Cut(lines, " ")
 		if numbers[i], err = strconv.ParseInt(number, 10, 64); err != nil {
-			return d, err
+			return d, "", fmt.Errorf("list documents: %w", err)
 		}
 	}
 	d.ID, d.Folder, d.Pages, d.Size = archive.ID(numbers[0]), archive.ID(numbers[1]), int(numbers[4]), numbers[5]
@@ -139,42 +149,29 @@ func listedOf(row string) (d Listed, err error) {
 	d.AutoExport, d.ArchiverID = numbers[6] != 0, numbers[7]
 	for i, text := range [...]*string{&d.Name, &d.ContentType, &d.Keywords} {
 		n := numbers[8+i]
-		if n < 0 || n > int64(len(row)) {
-			return d, fmt.Errorf("a text of %d bytes in %d", n, len(row))
+		if n < 0 || n > int64(len(lines)) {
+			return d, "", fmt.Errorf("list documents: a text of %d bytes in %d", n, len(lines))
 		}
-		*text, row = row[:n], row[n:]
+		*text, lines = lines[:n], lines[n:]
 	}
-	d.Metadata = row
-	return d, nil
+	var whole bool
+	if d.Metadata, rest, whole = strings.Cut(lines, "\n"); !whole {
+		return d, "", errors.New("list documents: a line has no end")
+	}
+	return d, rest, nil
 }
 
-// listed reads rows of documents by ascending id, and reports whether that is all of them.
-func (a Archive) listed(ctx context.Context, ids []archive.ID) (found []string, all bool, err error) {
+// listed reads documents by ascending id, except those that have more than most bytes of keywords and
+// metadata.
+func (a Archive) listed(ctx context.Context, most int, ids ...archive.ID) (lines string, err error) {
 	wanted, err := encode(ids)
+	if err == nil {
+		err = a.read.row(ctx, selectListed, wanted, a.tenant, most).Scan(&lines)
+	}
 	if err != nil {
-		return nil, false, err
+		return "", fmt.Errorf("list documents: %w", err)
 	}
-	rows, err := a.read.query(ctx, selectListed, wanted, a.tenant)
-	if err != nil {
-		return nil, false, fmt.Errorf("list documents: %w", err)
-	}
-	defer func() { _ = rows.Close() }()
-	found = make([]string, 0, len(ids))
-	var row string
-	into := []any{&row}
-	for left := batchBytes; rows.Next(); left -= len(row) {
-		if left < 0 {
-			return found, false, nil
-		}
-		if err := rows.Scan(into...); err != nil {
-			return nil, false, fmt.Errorf("list documents: %w", err)
-		}
-		found = append(found, row)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, false, fmt.Errorf("list documents: %w", err)
-	}
-	return found, true, nil
+	return lines, nil
 }
 
 // NamedContent is the name and the content of a document.
@@ -193,21 +190,26 @@ func (a Archive) Contents(ctx context.Context, folder archive.ID) ([]NamedConten
 	}, "SELECT name, digest, size FROM document WHERE folder = ? AND +tenant = ?", folder, a.tenant)
 }
 
-// queryIDs reads the ids that a query selects. Scan would convert each by reflection to another type
-// than any.
+// inOneText selects the ids of a query as one text: handing over a row costs more than formatting it.
+func inOneText(query string) string {
+	return "SELECT coalesce(string_agg(CAST(id AS TEXT), ','), '') FROM (" + query + ") AS found"
+}
+
+// queryIDs reads the ids that a query selects.
 func queryIDs(ctx context.Context, q session, query string, args ...any) ([]archive.ID, error) {
-	ids := []archive.ID{}
-	var id any
-	into := []any{&id}
-	err := eachRow(ctx, q, "list documents", func(row scanner) error {
-		if err := row.Scan(into...); err != nil {
-			return err
+	var text string
+	if err := q.row(ctx, inOneText(query), args...).Scan(&text); err != nil {
+		return nil, fmt.Errorf("list documents: %w", err)
+	}
+	ids := make([]archive.ID, 0, strings.Count(text, ",")+1)
+	for text != "" {
+		var number string
+		number, text, _ = strings.Cut(text, ",")
+		id, err := strconv.ParseInt(number, 10, 64)
+		if err != nil {
+			return nil, fmt.Errorf("list documents: %w", err)
 		}
-		ids = append(ids, archive.ID(id.(int64))) //nolint:forcetypeassert // a column of integers
-		return nil
-	}, query, args...)
-	if err != nil {
-		return nil, err
+		ids = append(ids, archive.ID(id))
 	}
 	return ids, nil
 }

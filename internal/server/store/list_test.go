@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -162,18 +163,17 @@ func TestListReadsSomeBytesAtATime(t *testing.T) {
 	})
 }
 
-// A row that says something else than its columns had is an error.
-func TestARowThatIsBroken(t *testing.T) {
+// A line that says something else than its columns had is an error.
+func TestALineThatIsBroken(t *testing.T) {
 	const numbers = "7 5 11 12 3 100 1 9 "
 	want := store.Listed{
 		ID: 7, Folder: 5, Name: "a b", Created: time.Unix(11, 0), Archived: time.Unix(12, 0), Pages: 3, Size: 100,
 		ContentType: "text/x", Keywords: "[]", Metadata: "[1]", AutoExport: true, ArchiverID: 9,
 	}
-	if got, err := store.ListedOf(numbers + "3 6 2 a btext/x[][1]"); err != nil || got != want {
-		t.Fatalf("got %+v, %v", got, err)
+	if got, rest, err := store.ListedOf(numbers + "3 6 2 a btext/x[][1]\nnext"); err != nil || got != want || rest != "next" {
+		t.Fatalf("got %+v before %q, %v", got, rest, err)
 	}
 	for name, row := range map[string]string{
-		"empty":                     "",
 		"no numbers":                "a b",
 		"a number is missing":       "7 5 11 12 3 100 1 3 6 2 a btext/x[][1]",
 		"a number is none":          "7 5 11 12 3 100 t 9 3 6 2 a btext/x[][1]",
@@ -187,9 +187,40 @@ func TestARowThatIsBroken(t *testing.T) {
 		"cut in the keywords":       numbers + "3 6 2 a btext/x[",
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got, err := store.ListedOf(row); err == nil {
+			if got, _, err := store.ListedOf(row + "\n"); err == nil {
 				t.Errorf("got %+v", got)
 			}
 		})
 	}
+}
+
+// What a text may contain does not end it, and documents with much metadata stay in their places.
+func TestListKeepsTextsApart(t *testing.T) {
+	onEach(t, func(t *testing.T, s opened) {
+		m := folder(t, s, store.Folder{Name: "I", Inbox: true})
+		large := strings.Repeat("v", 1<<20)
+		names, values := []string{"a b\n1 2", "", "c\n\n", "größe %d%s"}, []string{"x\ny", large, "]\n[", large}
+		var documents []store.Document
+		for i, name := range names {
+			documents = append(documents, store.Document{Folder: m, Name: name, ContentType: "t\n", Digest: "d", Metadata: []archive.KeyValue{{Key: "k", Value: values[i]}}})
+		}
+		if _, err := s.AddDocuments(t.Context(), documents, false); err != nil {
+			t.Fatal(err)
+		}
+		n := 0
+		err := s.List(t.Context(), store.Query{Folder: m}, func(d store.Listed) error {
+			var metadata []struct{ Value string }
+			if err := json.Unmarshal([]byte(d.Metadata), &metadata); err != nil {
+				return err
+			}
+			if d.Name != names[n] || d.ContentType != "t\n" || d.Keywords != "[]" || metadata[0].Value != values[n] {
+				t.Errorf("document %d is %.200q", n, fmt.Sprint(d))
+			}
+			n++
+			return nil
+		})
+		if err != nil || n != len(names) {
+			t.Errorf("%d documents, %v", n, err)
+		}
+	})
 }

@@ -65,7 +65,7 @@ func (s *Store) openFile(ctx context.Context, file string, prepare func(inFile, 
 	if err != nil {
 		return err
 	}
-	if err := s.read.compile(ctx, selectFolder, selectLineage, selectDocument, selectIDs, selectIDsBelow, selectListed, selectUse, selectKey, selectAccount); err != nil {
+	if err := s.read.compile(ctx, selectFolder, selectLineage, selectDocument, inOneText(selectIDs), inOneText(selectIDsBelow), selectListed, selectUse, selectKey, selectAccount); err != nil {
 		return err
 	}
 	s.watch, err = newWatch(ctx, s.read.db)
