@@ -1,13 +1,12 @@
 package server_test
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -16,41 +15,24 @@ import (
 	"github.com/archivefs/archivefs/internal/server"
 )
 
-// nestedPDF is a PDF of a few KiB that would take a thousand years to draw: its page draws a form that draws
-// another form ten times, and so on.
-func nestedPDF(forms int) string {
-	objects := []string{
-		"<</Type/Catalog/Pages 2 0 R>>", "<</Type/Pages/Kids[3 0 R]/Count 1>>",
-		"<</Type/Page/Parent 2 0 R/MediaBox[0 0 595 842]/Resources<</XObject<</F 5 0 R>>>>/Contents 4 0 R>>",
-		"<</Length 5>>stream\n/F Do\nendstream",
-	}
-	for i := range forms {
-		drawn, resources := strings.Repeat("/F Do ", 10), fmt.Sprintf("/Resources<</XObject<</F %d 0 R>>>>", 6+i)
-		if i == forms-1 {
-			drawn, resources = "0 0 9 9 re f", ""
-		}
-		objects = append(objects, fmt.Sprintf("<</Type/XObject/Subtype/Form/BBox[0 0 595 842]%s/Length %d>>stream\n%s\nendstream", resources, len(drawn), drawn))
-	}
-	var b bytes.Buffer
-	b.WriteString("%PDF-1.4\n")
-	var places strings.Builder
-	for i, object := range objects {
-		_, _ = fmt.Fprintf(&places, "%010d 00000 n \n", b.Len())
-		_, _ = fmt.Fprintf(&b, "%d 0 obj\n%s\nendobj\n", i+1, object)
-	}
-	_, _ = fmt.Fprintf(&b, "xref\n0 %d\n0000000000 65535 f \n%strailer<</Size %d/Root 1 0 R>>\nstartxref\n%d\n%%%%EOF\n",
-		len(objects)+1, places.String(), len(objects)+1, b.Len())
-	return b.String()
-}
-
 // A client that requests very slow renderings does not make others wait for them.
 func TestOneKeyDoesNotHoldUpThePreviewsOfAnother(t *testing.T) {
 	needPoppler(t)
+	draw, err := exec.LookPath("pdftoppm")
+	if err != nil {
+		t.Fatal(err)
+	}
+	programs := t.TempDir()
+	script := fmt.Sprintf("#!/bin/sh\ngrep -q '/Count 2' /dev/stdin || exec '%s' \"$@\"\nwhile :; do sleep 0.1; done\n", draw) // as if it drew
+	if err := os.WriteFile(filepath.Join(programs, "pdftoppm"), []byte(script), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", programs+":"+os.Getenv("PATH"))
 	h := start(t)
 	h.StopBackground() // it would read them, too
 	o := furnish(t, h)
 	in := []string{"target-folder-id", text(o.other)}
-	bad, good := h.uploaded("bad.pdf", nestedPDF(25), in...), h.uploaded("good.pdf", pdfSaying(t, "good"), in...)
+	bad, good := h.uploaded("bad.pdf", pdfSaying(t, "bad", "bad"), in...), h.uploaded("good.pdf", pdfSaying(t, "good"), in...)
 	other := h.key(h.manage(""), server.NewKey{})
 	ctx, cancel := context.WithCancel(t.Context())
 	var asking sync.WaitGroup

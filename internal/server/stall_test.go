@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -198,25 +199,37 @@ func TestAReaderThatStops(t *testing.T) {
 // A slow client gets the whole answer, although the kernel makes room in its buffer only in large steps: it
 // keeps the pace, but is far too slow for a stretch of the answer within Stall.
 func TestAReaderThatIsSlow(t *testing.T) {
-	h := start(t, func(o *server.Options) { o.Stall = time.Second })
+	const limit = time.Second
+	h := start(t, func(o *server.Options) { o.Stall = limit })
 	id, size := h.large()
-	conn := raw(t, h.serving(), fmt.Sprintf("GET /api/v2/document/%d/pdf?original=true HTTP/1.1\r\nHost: h\r\nAPI-Key: %s\r\nConnection: close\r\n\r\n", id, testKey))
-	if err := conn.SetReadBuffer(64 << 10); err != nil {
-		t.Fatal(err)
-	}
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
-	got := int64(0)
-	for range 150 { // 3 s at 200 KB/s
-		n, err := io.ReadFull(conn, make([]byte, 4<<10))
-		if got += int64(n); err != nil {
-			t.Fatalf("cut after %d bytes: %v", got, err)
+	slow := func() (longest time.Duration, err error) { // 3 s at 200 KB/s, and then the rest
+		conn := raw(t, h.serving(), fmt.Sprintf("GET /api/v2/document/%d/pdf?original=true HTTP/1.1\r\nHost: h\r\nAPI-Key: %s\r\nConnection: close\r\n\r\n", id, testKey))
+		if err := conn.SetReadBuffer(64 << 10); err != nil {
+			t.Fatal(err)
 		}
-		<-tick.C
+		tick := time.NewTicker(20 * time.Millisecond)
+		defer tick.Stop()
+		got, before := int64(0), time.Now()
+		for range 150 {
+			n, err := io.ReadFull(conn, make([]byte, 4<<10))
+			if got += int64(n); err != nil {
+				return longest, fmt.Errorf("cut after %d bytes: %w", got, err)
+			}
+			<-tick.C
+			longest, before = max(longest, time.Since(before)), time.Now()
+		}
+		n, err := io.Copy(io.Discard, conn)
+		if got += n; got <= size {
+			err = errors.Join(fmt.Errorf("the client has %d bytes of %d", got, size), err)
+		}
+		return max(longest, time.Since(before)), err
 	}
-	n, err := io.Copy(io.Discard, conn)
-	if got+n <= size || err != nil {
-		t.Errorf("the client has %d bytes of %d, %v", got+n, size, err)
+	longest, err := slow()
+	for tries := 0; err != nil && longest > limit/4 && tries < 20; tries++ { // on a busy machine it may have stopped
+		longest, err = slow()
+	}
+	if err != nil {
+		t.Error(err)
 	}
 }
 
