@@ -173,6 +173,7 @@ func (l *Log) Close() error {
 	l.background.Wait()
 	l.mu.Lock()
 	closeFiles(slices.Concat(l.spare, l.full))
+	l.spare, l.full, l.made = nil, nil, true
 	if err != nil {
 		return fmt.Errorf("close redo log: %w", err)
 	}

@@ -3,6 +3,7 @@ package spool
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -258,4 +259,35 @@ func TestTheRedoLogDoesNotUndoARemovalThatHadBegun(t *testing.T) {
 	if _, ok := s.Get(u.ID()); ok {
 		t.Error("it has come back")
 	}
+}
+
+// People may move a document out of an inbox at once. If a crash brought its upload back, that would be sent
+// once more.
+func TestARemovalFromAnInboxIsDurableAtOnce(t *testing.T) {
+	s := openLogged(t)
+	r := lateBill()
+	r.Inbox = true
+	u := create(t, s, r, "scan")
+	must(t, u.CommitAs(func(r *Record) { r.Queued = true }))
+	if _, err := Deliver(t.Context(), u, newFake(), nil); err != nil {
+		t.Fatal(err)
+	}
+	must(t, u.Remove())
+	if !slices.ContainsFunc(inLog(t, s), func(e redolog.Entry) bool { return e.Key == u.ID() && e.Meta[0] == isGone }) {
+		t.Error("a crash brings it back")
+	}
+}
+
+// A crash after a removal that failed finds an upload that is archived, not one that was being sent.
+func TestARemovalThatFailsKeepsTheConfirmation(t *testing.T) {
+	s, _ := open(t, t.TempDir(), on("one"))
+	u := committed(t, s, lateBill(), "scan")
+	if _, err := Deliver(t.Context(), u, newFake(), nil); err != nil {
+		t.Fatal(err)
+	}
+	must(t, os.MkdirAll(filepath.Join(s.dir, trashPrefix+u.ID(), "in the way"), 0o700))
+	if err := u.Remove(); err == nil {
+		t.Fatal("it is removed")
+	}
+	wantState(t, again(t, reopen(t, s, on("two")), u), Confirmed)
 }

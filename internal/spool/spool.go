@@ -175,7 +175,6 @@ func (s *Spool) Close() error {
 	var err error
 	if s.redo != nil {
 		err = s.redo.Close()
-		s.redo = nil
 	}
 	s.trash.empty()
 	return errors.Join(err, s.free())

@@ -1,6 +1,10 @@
 package spool
 
-import "github.com/archivefs/archivefs/archive"
+import (
+	"errors"
+
+	"github.com/archivefs/archivefs/archive"
+)
 
 // may refuses what the table of transitions does not allow in the upload's state, everything of
 // an upload that was removed or cannot be read, and most of it during a delivery.
@@ -256,9 +260,14 @@ func (u *Upload) Remove() error {
 	}
 	lasts := u.journal.durable || u.State() == Confirmed
 	r := u.rec.Load()
-	later := u.spool.redo != nil && r.State == Confirmed && r.Queued // nobody waits, and the archive has it
+	// Nobody waits, and a crash would bring back an upload that is found at its place. From an inbox people may
+	// have moved it away.
+	later := u.spool.redo != nil && r.State == Confirmed && r.Queued && !r.Inbox
 	trash, err := u.spool.hide(u.id, lasts && !later)
 	if err != nil {
+		if r.State == Confirmed { // the record of that may not be durable
+			err = errors.Join(err, u.storeLocked(r, synced))
+		}
 		return err
 	}
 	u.removed = true
