@@ -266,7 +266,8 @@ func (u *Upload) Remove() error {
 	trash, err := u.spool.hide(u.id, lasts && !later)
 	if err != nil {
 		if r.State == Confirmed { // the record of that may not be durable
-			err = errors.Join(err, u.storeLocked(r, synced))
+			again := u.Record()
+			err = errors.Join(err, u.storeLocked(&again, synced))
 		}
 		return err
 	}
