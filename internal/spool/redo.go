@@ -85,7 +85,7 @@ func (s *Spool) settleLeft(ids []string) error {
 type logged struct {
 	kind   byte
 	record []byte
-	body   *io.SectionReader // nil: what is in place
+	body   *io.SectionReader // nil: what is in place; of a removal: what it had, for a record after one that failed
 }
 
 // lastOf returns the last state of each upload. What is no entry of a spool is left out.
@@ -96,7 +96,7 @@ func lastOf(entries []redolog.Entry) map[string]logged {
 			continue
 		}
 		l := logged{kind: e.Meta[0], record: e.Meta[1:], body: e.Body}
-		if l.body == nil && l.kind == asLogged {
+		if l.body == nil && l.kind != isInPlace {
 			l.body = last[e.Key].body
 		}
 		last[e.Key] = l

@@ -1,6 +1,7 @@
 package spool
 
 import (
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -275,6 +276,19 @@ func TestARemovalFromAnInboxIsDurableAtOnce(t *testing.T) {
 	must(t, u.Remove())
 	if !slices.ContainsFunc(inLog(t, s), func(e redolog.Entry) bool { return e.Key == u.ID() && e.Meta[0] == isGone }) {
 		t.Error("a crash brings it back")
+	}
+}
+
+// A removal that was answered with an error may be in the redo log all the same. The upload that is still
+// there has its bytes.
+func TestARemovalThatFailedIsInTheLog(t *testing.T) {
+	id := strings.Repeat("a", idLength)
+	body := io.NewSectionReader(strings.NewReader("scan"), 0, 4)
+	last := lastOf([]redolog.Entry{
+		{Key: id, Meta: meta(asLogged, []byte("1")), Body: body}, {Key: id, Meta: meta(isGone, nil)}, {Key: id, Meta: meta(asLogged, []byte("2"))},
+	})[id]
+	if last.kind != asLogged || string(last.record) != "2" || last.body != body {
+		t.Errorf("the last state is %+v", last)
 	}
 }
 

@@ -265,7 +265,7 @@ func (u *Upload) Remove() error {
 	later := u.spool.redo != nil && r.State == Confirmed && r.Queued && !r.Inbox
 	trash, err := u.spool.hide(u.id, lasts && !later)
 	if err != nil {
-		if r.State == Confirmed { // the record of that may not be durable
+		if lasts { // a confirmation may not be durable, and the redo log may say that it is gone
 			again := u.Record()
 			err = errors.Join(err, u.storeLocked(&again, synced))
 		}
