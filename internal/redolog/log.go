@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"github.com/sirupsen/logrus"
+	"golang.org/x/sys/unix"
 
 	"github.com/archivefs/archivefs/internal/durable"
 )
@@ -20,6 +21,10 @@ var ErrFull = errors.New("the redo log has no room")
 
 // defaultWorth is Options.Worth if that is 0.
 const defaultWorth = 8
+
+// roomy is how many times the size of the log must be free on the disk before it is made, so that what the
+// log is for does not lack its room.
+const roomy = 16
 
 // Options configure a log. All but Worth and Boot are required.
 type Options struct {
@@ -334,8 +339,12 @@ func (l *Log) settle() {
 	l.changed.Broadcast()
 }
 
-// make makes the files that are missing.
+// make makes the files that are missing, if the disk has plenty of room.
 func (l *Log) make() {
+	var disk unix.Statfs_t
+	if err := unix.Statfs(l.o.Dir, &disk); err != nil || int64(disk.Bavail)*int64(disk.Bsize) < 2*roomy*l.o.Size { //nolint:unconvert,gosec // the types differ between systems
+		return
+	}
 	for _, name := range names {
 		path := filepath.Join(l.o.Dir, name)
 		if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {

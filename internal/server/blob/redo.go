@@ -14,7 +14,6 @@ import (
 
 	"github.com/sirupsen/logrus"
 	"golang.org/x/sync/errgroup"
-	"golang.org/x/sys/unix"
 
 	"github.com/archivefs/archivefs/internal/durable"
 	"github.com/archivefs/archivefs/internal/redolog"
@@ -26,9 +25,6 @@ const (
 	logged = 1 << 20
 	// settlers is how many contents are synced in place at a time.
 	settlers = 32
-	// roomy is how many times the size of the log must be free on the disk before it is made, so that
-	// contents do not lack its room.
-	roomy = 16
 )
 
 // LogOptions configure the redo log of Files.
@@ -45,10 +41,6 @@ type LogOptions struct {
 // the files of the contents that an earlier run left in its log. It must be called before Publish, if at
 // all, and ends with Close.
 func (f *Files) KeepLog(o LogOptions) error {
-	var disk unix.Statfs_t
-	if err := unix.Statfs(f.dir, &disk); err != nil || int64(disk.Bavail)*int64(disk.Bsize) < 2*roomy*o.Size { //nolint:unconvert,gosec // the types differ between systems
-		o.Size = 0 // then it takes no entries
-	}
 	opened, err := redolog.Open(redolog.Options{Dir: f.dir, Size: o.Size, Worth: o.Worth, Replay: f.replay, Settle: f.settle, Log: o.Log})
 	if err != nil {
 		return fmt.Errorf("contents: %w", err)
