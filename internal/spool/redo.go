@@ -163,11 +163,11 @@ type removal struct{ id, dir string }
 // an upload that the archive has, as one that was being sent.
 type removals struct {
 	work sync.WaitGroup
-	// ending is closed by the first call of end.
+	// ending is closed, under mu, by the first call of end.
 	ending chan struct{}
-	once   sync.Once
 
-	mu sync.Mutex
+	mu    sync.Mutex
+	ended bool // +checklocks:mu
 	// waiting are not durable yet.
 	waiting []removal // +checklocks:mu
 	// busy says that a goroutine takes them.
@@ -190,7 +190,12 @@ func (q *removals) add(s *Spool, r removal) {
 
 // end makes durable those that wait. No more come.
 func (q *removals) end() {
-	q.once.Do(func() { close(q.ending) })
+	q.mu.Lock()
+	if !q.ended {
+		q.ended = true
+		close(q.ending)
+	}
+	q.mu.Unlock()
 	q.work.Wait()
 }
 
