@@ -82,7 +82,7 @@ func (s *Spool) build(r *Record) (end int64, err error) {
 			return 0, err
 		}
 	}
-	err = s.fill(hidden, record, r.Directory)
+	err = s.fill(hidden, r.ID, record, r.Directory)
 	if err == nil {
 		err = os.Rename(hidden, filepath.Join(s.dir, r.ID))
 	}
@@ -93,9 +93,9 @@ func (s *Spool) build(r *Record) (end int64, err error) {
 }
 
 // fill makes the files of an upload; those of a folder are a record, which is durable.
-func (s *Spool) fill(dir string, record []byte, folder bool) error {
+func (s *Spool) fill(dir, id string, record []byte, folder bool) error {
 	if !folder {
-		data, err := os.OpenFile(filepath.Join(dir, dataFile), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600) //nolint:gosec // below the spool's own directory
+		data, err := os.OpenFile(filepath.Join(dir, dataFile(id)), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600) //nolint:gosec // below the spool's own directory
 		if err != nil {
 			return err
 		}

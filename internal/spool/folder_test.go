@@ -101,7 +101,7 @@ func TestFolderSurvivesARestart(t *testing.T) {
 	u, doubtful := queuedFolder(t, s, false), queuedFolder(t, s, true)
 	file := create(t, s, Record{Within: u.ID(), Name: "a.pdf"}, "abc")
 	must(t, file.Commit())
-	if _, err := os.Stat(filepath.Join(s.dir, u.ID(), dataFile)); err == nil {
+	if _, err := os.Stat(dataIn(filepath.Join(s.dir, u.ID()))); err == nil {
 		t.Fatal("a folder has data")
 	}
 	s = reopen(t, s)

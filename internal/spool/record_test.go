@@ -159,7 +159,7 @@ func FuzzRecord(f *testing.F) {
 		dir := filepath.Join(parent, "spool", someID)
 		must(t, os.MkdirAll(dir, 0o700))
 		scribble(t, filepath.Join(dir, recordFile), string(record))
-		scribble(t, filepath.Join(dir, dataFile), "abc")
+		scribble(t, dataIn(dir), "abc")
 		s, _ := open(t, filepath.Dir(dir))
 		u, ok := s.Get(someID)
 		if !ok {

@@ -45,7 +45,7 @@ func (s *Spool) load(id string) *Upload {
 		log.Warn(err)
 	}
 	r, end, err := readRecord(filepath.Join(dir, recordFile), id)
-	info, statErr := os.Lstat(filepath.Join(dir, dataFile))
+	info, statErr := os.Lstat(filepath.Join(dir, dataFile(id)))
 	if statErr == nil && !info.Mode().IsRegular() {
 		info, statErr = nil, errors.New("its data is no file")
 	}

@@ -24,9 +24,9 @@ func TestRecover(t *testing.T) {
 		{name: "sending", from: Sending, state: Sending},
 		{name: "confirmed", from: Confirmed, state: Confirmed},
 		{name: "failed", from: Failed, state: Failed, reason: "because"},
-		{name: "confirmed, data moved away", from: Confirmed, damage: removeFile(dataFile), state: Confirmed},
-		{name: "committed, data lost", from: Committed, damage: removeFile(dataFile), state: Failed, reason: "data is lost"},
-		{name: "sending, data cut off", from: Sending, damage: putFile(dataFile, "ab"), state: Failed, reason: "has 2 bytes, 3 were written"},
+		{name: "confirmed, data moved away", from: Confirmed, damage: removeData, state: Confirmed},
+		{name: "committed, data lost", from: Committed, damage: removeData, state: Failed, reason: "data is lost"},
+		{name: "sending, data cut off", from: Sending, damage: putData("ab"), state: Failed, reason: "has 2 bytes, 3 were written"},
 		{name: "temporary file left", from: Committed, damage: putFile(".tmp-1", "{"), state: Committed},
 		{name: "no record", from: Committed, damage: removeFile(recordFile), state: Failed, reason: "record cannot be opened", broken: true},
 		{name: "empty record", from: Committed, damage: putFile(recordFile, ""), state: Failed, reason: "broken record", broken: true},
@@ -35,10 +35,10 @@ func TestRecover(t *testing.T) {
 		{
 			name: "data is a link", from: Committed, state: Failed, reason: "no file",
 			damage: func(dir string) error {
-				if err := os.Remove(filepath.Join(dir, dataFile)); err != nil {
+				if err := removeData(dir); err != nil {
 					return err
 				}
-				return os.Symlink("/etc/hostname", filepath.Join(dir, dataFile))
+				return os.Symlink("/etc/hostname", dataIn(dir))
 			},
 		},
 		{
@@ -80,6 +80,15 @@ func TestRecover(t *testing.T) {
 
 func removeFile(name string) func(string) error {
 	return func(dir string) error { return os.Remove(filepath.Join(dir, name)) }
+}
+
+// dataIn is the path of the data of the upload whose directory is dir.
+func dataIn(dir string) string { return filepath.Join(dir, dataFile(filepath.Base(dir))) }
+
+func removeData(dir string) error { return os.Remove(dataIn(dir)) }
+
+func putData(data string) func(string) error {
+	return func(dir string) error { return os.WriteFile(dataIn(dir), []byte(data), 0o600) }
 }
 
 func putFile(name, data string) func(string) error {
@@ -124,7 +133,7 @@ func TestLeftoversGoAndStrangersStay(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{".new-000000000001", ".trash-000000000002", "lost+found", "UPPERCASE123"} {
 		must(t, os.Mkdir(filepath.Join(dir, name), 0o700))
-		scribble(t, filepath.Join(dir, name, dataFile), "x")
+		scribble(t, dataIn(filepath.Join(dir, name)), "x")
 	}
 	scribble(t, filepath.Join(dir, "000000000003"), "a file, no directory")
 	s, _ := open(t, dir)

@@ -127,7 +127,7 @@ func (s *Spool) replay(entries []redolog.Entry) error {
 			return err
 		}
 		if l.body != nil {
-			if err := restore(filepath.Join(dir, dataFile), l.body); err != nil {
+			if err := restore(filepath.Join(dir, dataFile(id)), l.body); err != nil {
 				return err
 			}
 		}
@@ -258,7 +258,7 @@ func (s *Spool) settleOne(id string) error {
 		u.content.mu.Lock()
 		defer u.content.mu.Unlock()
 	}
-	for _, name := range []string{dataFile, recordFile} {
+	for _, name := range []string{dataFile(id), recordFile} {
 		if err := settleFile(filepath.Join(dir, name), again); err != nil {
 			return err
 		}

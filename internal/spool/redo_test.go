@@ -65,11 +65,11 @@ var damages = map[string]func(t *testing.T, u *Upload) func(dir string){
 		return func(dir string) { must(t, os.RemoveAll(filepath.Join(dir, u.ID()))) }
 	},
 	"the bytes are lost": func(t *testing.T, u *Upload) func(string) {
-		return func(dir string) { must(t, os.RemoveAll(filepath.Join(dir, u.ID(), dataFile))) }
+		return func(dir string) { must(t, os.RemoveAll(dataIn(filepath.Join(dir, u.ID())))) }
 	},
 	"all is torn": func(t *testing.T, u *Upload) func(string) {
 		return func(dir string) {
-			scribble(t, filepath.Join(dir, u.ID(), dataFile), "something else that is longer")
+			scribble(t, dataIn(filepath.Join(dir, u.ID())), "something else that is longer")
 			scribble(t, filepath.Join(dir, u.ID(), recordFile), `{"version":1,"id":"`)
 		}
 	},

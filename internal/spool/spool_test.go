@@ -31,7 +31,7 @@ func TestEverythingIsPrivateAndNamedByID(t *testing.T) {
 		if info.Mode().Perm() != want {
 			t.Errorf("%s has mode %v", path, info.Mode())
 		}
-		if n := e.Name(); path != dir && !validID(n) && n != recordFile && n != dataFile {
+		if n := e.Name(); path != dir && !validID(n) && n != recordFile && path != dataIn(filepath.Dir(path)) {
 			t.Errorf("unexpected name %q", n)
 		}
 		return nil

@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 
@@ -40,7 +41,8 @@ type trash struct {
 // put takes over the directory of an upload, whose hidden name is durable. The bytes, where they
 // are still in it, go at once.
 func (t *trash) put(dir string) {
-	err := os.Remove(filepath.Join(dir, dataFile))
+	id := strings.TrimPrefix(filepath.Base(dir), trashPrefix)
+	err := os.Remove(filepath.Join(dir, dataFile(id)))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		t.log.Warnf("the next start removes what is left of an upload: %v", err)
 		return

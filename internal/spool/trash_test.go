@@ -55,7 +55,7 @@ func TestTrashWaitsUntilNoMoreComes(t *testing.T) {
 			if len(left) != i+1 {
 				t.Fatalf("after %d uploads: %q", i+1, left)
 			}
-			if _, err := os.Stat(filepath.Join(s.dir, left[i], dataFile)); !errors.Is(err, fs.ErrNotExist) {
+			if _, err := os.Stat(u.DataPath()); !errors.Is(err, fs.ErrNotExist) {
 				t.Errorf("the bytes are still there: %v", err)
 			}
 			time.Sleep(trashRest - time.Millisecond)
@@ -67,6 +67,41 @@ func TestTrashWaitsUntilNoMoreComes(t *testing.T) {
 			t.Errorf("left behind: %q", left)
 		}
 	})
+}
+
+// A crash of the machine may take back what an upload changed in the directory it took from trash, but
+// not the directory's new name.
+func TestTheBytesOfAnotherUploadAreNotShownAfterACrash(t *testing.T) {
+	for name, lost := range map[string]func(record string) string{
+		"the record was lost":   func(old string) string { return old },
+		"the record was synced": func(string) string { return "" },
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, _ := open(t, t.TempDir(), on("one"))
+			first := durably(t, s)
+			record, data := readFile(first.journal.dir+"/"+recordFile), readFile(first.DataPath())
+			must(t, first.Remove())
+			next := create(t, s, lateBill(), "other")
+			dir := filepath.Dir(next.DataPath())
+			if left := hidden(t, s); len(left) != 0 {
+				t.Fatalf("the directory was not taken: %q", left)
+			}
+			must(t, os.Remove(next.DataPath()))
+			scribble(t, filepath.Join(dir, filepath.Base(first.DataPath())), data)
+			if old := lost(record); old != "" {
+				scribble(t, filepath.Join(dir, recordFile), old)
+			}
+			s = reopen(t, s, on("two"))
+			u := again(t, s, next)
+			if !u.Broken() {
+				t.Error("it can be sent")
+			}
+			if err := u.Open(); err == nil {
+				t.Error("it has bytes")
+				_ = u.Close()
+			}
+		})
+	}
 }
 
 func TestTrashIsBounded(t *testing.T) {

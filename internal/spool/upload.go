@@ -14,11 +14,14 @@ import (
 	"github.com/sirupsen/logrus"
 )
 
-// The files of an upload, in its directory.
+// The files of an upload, in its directory. The name of the data has its id, because a crash of the
+// machine may leave the data of the one that had the directory before (trash).
 const (
 	recordFile = "record.json"
-	dataFile   = "data"
+	dataPrefix = "data-"
 )
+
+func dataFile(id string) string { return dataPrefix + id }
 
 // ErrRemoved says that an upload was forgotten by Remove.
 var ErrRemoved = errors.New("the upload was removed")
@@ -55,7 +58,7 @@ func newUpload(s *Spool, r Record, end, size int64, durable bool) *Upload {
 	u := &Upload{
 		spool: s, id: r.ID, log: s.log.WithField("upload", r.ID), turn: make(chan struct{}, 1),
 		journal: journal{dir: dir, boot: s.opts.Boot, redo: s.redo, end: end, durable: durable, named: durable},
-		content: content{path: filepath.Join(dir, dataFile), budget: &s.budget, saw: s.saw, sealed: r.State != Created},
+		content: content{path: filepath.Join(dir, dataFile(r.ID)), budget: &s.budget, saw: s.saw, sealed: r.State != Created},
 	}
 	u.content.log = u.log
 	u.content.load(size, durable)

@@ -33,6 +33,7 @@ type inode struct {
 
 	names map[string]*inode // of a directory, as programs see it
 	kept  map[string]*inode // as it is on the medium
+	place place             // of a directory: its name on the medium
 }
 
 // New returns an empty disk.

@@ -153,6 +153,25 @@ func TestARenameIsNeverHalf(t *testing.T) {
 	}
 }
 
+func TestADirectoryNeverHasTwoNames(t *testing.T) {
+	seen := crashes(t, func(d *Disk) {
+		_, errno := d.make(d.root, "a", true, 0o700)
+		must(t, errno)
+		must(t, d.syncDir(d.root))
+		for _, names := range [][2]string{{"a", "b"}, {"b", "c"}, {"c", "d"}} {
+			must(t, d.rename(d.root, names[0], d.root, names[1]))
+		}
+	}, func(d *Disk) (all string) {
+		for _, l := range d.list(d.root) {
+			all += l.name
+		}
+		return all
+	})
+	if seen["a"] == 0 || seen["d"] == 0 || seen["a"]+seen["b"]+seen["c"]+seen["d"] != 300 {
+		t.Errorf("after crashes: %v, want one of the names it had", seen)
+	}
+}
+
 func TestTheLastWriteIsTorn(t *testing.T) {
 	whole := string(bytes.Repeat([]byte("w"), 4*block))
 	seen := crashes(t, func(d *Disk) {

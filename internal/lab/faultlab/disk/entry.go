@@ -29,6 +29,19 @@ func (e edit) set(names map[string]*inode) {
 	names[e.name] = e.to
 }
 
+// place is a name in a directory; the zero value is none.
+type place struct {
+	dir  *inode
+	name string
+}
+
+// leave takes the name away from n if it is still its name on the medium.
+func (p place) leave(n *inode) {
+	if p.dir != nil && p.dir.kept[p.name] == n {
+		delete(p.dir.kept, p.name)
+	}
+}
+
 // applyLocked shows a change to programs; it is durable later. The caller holds mu.
 func (d *Disk) applyLocked(edits ...edit) {
 	for _, e := range edits {
@@ -41,13 +54,20 @@ func (d *Disk) applyLocked(edits ...edit) {
 }
 
 // keepLocked makes a change durable, and takes back what older changes, which are not
-// durable, would make of the same names: their time is over. The caller holds mu.
+// durable, would make of the same names: their time is over. So is that of the other name of a
+// directory, which never has two. The caller holds mu.
 func (d *Disk) keepLocked(c *change) {
 	at := slices.Index(d.changes, c)
 	for _, e := range c.edits {
+		if e.to != nil && e.to.dir {
+			e.to.place.leave(e.to)
+			e.to.place = place{e.dir, e.name}
+		}
 		e.set(e.dir.kept)
 		for _, older := range d.changes[:at] {
-			older.edits = slices.DeleteFunc(older.edits, func(o edit) bool { return o.dir == e.dir && o.name == e.name })
+			older.edits = slices.DeleteFunc(older.edits, func(o edit) bool {
+				return o.dir == e.dir && o.name == e.name || o.to != nil && o.to == e.to && o.to.dir
+			})
 		}
 	}
 	d.changes = slices.Delete(d.changes, at, at+1)

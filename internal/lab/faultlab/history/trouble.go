@@ -154,7 +154,7 @@ func (g *generator) diskFaults() []disk.Fault {
 	}
 	f := disk.Fault{
 		Op:   pick(g.rng, []disk.Operation{disk.Write, disk.Write, disk.Sync, disk.Sync, disk.SyncDir, disk.Make, disk.Rename, disk.Truncate, disk.Remove}),
-		Name: pick(g.rng, []string{"", "data", "data", ".tmp-*", "state.db"}),
+		Name: pick(g.rng, []string{"", "data-*", "data-*", ".tmp-*", "state.db"}),
 		Nth:  1 + g.rng.IntN(8), Times: 1 + g.rng.IntN(3), Errno: pick(g.rng, []syscall.Errno{syscall.EIO, syscall.ENOSPC}),
 	}
 	return []disk.Fault{f}
