@@ -18,7 +18,9 @@
 //     counts as lost: it would wait for ever. So does an inbox document of which the archive
 //     has no content any more, whatever was to replace it.
 //  2. Doubled: the archive has a content more often than once, or a folder twice. No answer
-//     allows that, since each content is put in by one program.
+//     allows that, since each content is put in by one program. Nor does a person who then has
+//     all that failed sent again: before an upload is repeated the archive is looked at, and what
+//     nobody can tell any more is not repeated.
 //  3. Wrong bytes: the archive has a document whose bytes are not those of a whole file that
 //     somebody had begun to close: half of a killed program's file, torn or mixed; or one that
 //     was given to the service after its program had removed it. So is a read that succeeded

@@ -26,6 +26,7 @@ func Judge(o *Outcome) []Violation {
 		j.files[o.Files[i].sum()] = &o.Files[i]
 	}
 	j.checkDocuments()
+	j.checkRetried()
 	for i := range o.Files {
 		j.checkFile(&o.Files[i])
 	}
@@ -59,6 +60,23 @@ func (j *judge) checkDocuments() {
 	for sum, found := range j.archived {
 		if len(found) > 1 {
 			j.violate(Doubled, "%s is in the archive %d times, as %v", j.name(sum), len(found), places(found))
+		}
+	}
+}
+
+// checkRetried looks for what a person made worse who had all that failed sent again.
+func (j *judge) checkRetried() {
+	retried := map[Sum][]Document{}
+	for _, d := range j.Retried {
+		retried[d.Sum] = append(retried[d.Sum], d)
+	}
+	for sum, found := range retried {
+		before := len(j.archived[sum])
+		switch f := j.files[sum]; {
+		case before == 0 && (f == nil || !f.Closing):
+			j.violate(Wrong, "%s was sent again and is no whole file", j.name(sum))
+		case before < 2 && len(found) > 1:
+			j.violate(Doubled, "%s is in the archive %d times after it was sent again, as %v", j.name(sum), len(found), places(found))
 		}
 	}
 }

@@ -66,6 +66,18 @@ func TestJudge(t *testing.T) {
 		"archived twice": {func(o *Outcome) {
 			o.Archive = append(o.Archive, o.Archive[0])
 		}, []Kind{Doubled}},
+		"archived, kept as failed asynchronously, and sent again": {func(o *Outcome) {
+			o.Sync, o.Kept = false, []Kept{kept("a letter")}
+			o.Retried = append(slices.Clone(o.Archive), o.Archive[0])
+		}, []Kind{Doubled}},
+		"archived when it was sent again": {func(o *Outcome) {
+			o.Sync, o.Kept = false, []Kept{kept("a letter")}
+			o.Retried, o.Archive = o.Archive, nil
+		}, nil},
+		"half a file sent again": {func(o *Outcome) {
+			o.Files[0].Told, o.Kept = Nothing, []Kept{kept("a let")}
+			o.Retried = append(slices.Clone(o.Archive), Document{Folder: "Eingang", Name: "a.txt", Sum: sum("a let")})
+		}, []Kind{Wrong}},
 		"half a file archived": {func(o *Outcome) {
 			o.Files[0].Told, o.Archive[0].Sum = Nothing, sum("a let")
 		}, []Kind{Wrong}},

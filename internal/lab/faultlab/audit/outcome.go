@@ -18,6 +18,8 @@ type Outcome struct {
 	// What is there in the end.
 
 	Archive []Document
+	// Retried is the archive after a person had all that failed sent again; nil if nothing had.
+	Retried []Document
 	Made    []string // the names of the folders below the mandator
 	Kept    []Kept   // pending and failed uploads
 	Local   []Local

@@ -70,6 +70,18 @@ func (r *run) inspect(ctx context.Context) error {
 	return errors.Join(err, lerr)
 }
 
+// retryAll has all that failed sent again, and waits for the mount to come to rest. The command leaves
+// out what is no whole file, and says so with its status.
+func (r *run) retryAll(ctx context.Context) error {
+	_, err := output(exec.CommandContext(ctx, r.bench.Program, "uploads", "retry", r.mountpoint())) //nolint:gosec // the program under test
+	var refused *exec.ExitError
+	if err != nil && !errors.As(err, &refused) {
+		return err
+	}
+	_, err = output(r.bench.helper(ctx, wordInspect, r.mountpoint()))
+	return err
+}
+
 // output runs a command and returns what it prints; the error holds what it complains about.
 func output(cmd *exec.Cmd) ([]byte, error) {
 	text, err := cmd.Output()

@@ -124,9 +124,30 @@ func (s *session) crashDisk() error {
 }
 
 // conclude mounts once more with nothing broken, waits until the mount is at rest, and
-// takes down what is there.
+// takes down what is there. Then a person has all that failed sent again.
 func (r *run) conclude(ctx context.Context) error {
 	late := r.proxy.Late()
+	if err := r.whileMounted(ctx, r.inspect); err != nil {
+		return err
+	}
+	docs, folders, err := r.service.contents(ctx)
+	if err != nil {
+		return err
+	}
+	r.outcome.Archive, r.outcome.Made = docs, folders
+	r.takeStock(late)
+	if len(r.outcome.Kept) == 0 {
+		return r.readPoints()
+	}
+	if err := r.whileMounted(ctx, r.retryAll); err != nil {
+		return err
+	}
+	r.outcome.Retried, _, err = r.service.contents(ctx)
+	return errors.Join(err, r.readPoints())
+}
+
+// whileMounted calls do while the archive is mounted and nothing fails.
+func (r *run) whileMounted(ctx context.Context, do func(context.Context) error) error {
 	p, ready, err := r.mount(history.Strike{})
 	if err != nil {
 		return err
@@ -135,7 +156,7 @@ func (r *run) conclude(ctx context.Context) error {
 	if !ready {
 		return fmt.Errorf("the program does not mount: %w: %s", p.err, p.said())
 	}
-	if err := r.inspect(ctx); err != nil {
+	if err := do(ctx); err != nil {
 		return fmt.Errorf("%w: %s", err, p.said())
 	}
 	if err := p.terminate(ctx); err != nil {
@@ -145,8 +166,5 @@ func (r *run) conclude(ctx context.Context) error {
 		return fmt.Errorf("the program ended in disorder: %w: %s", p.err, p.said())
 	}
 	r.proxy.Wait()
-	docs, folders, err := r.service.contents(ctx)
-	r.outcome.Archive, r.outcome.Made = docs, folders
-	r.takeStock(late)
-	return errors.Join(err, r.readPoints())
+	return nil
 }
