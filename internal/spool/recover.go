@@ -15,6 +15,9 @@ import (
 // One upload that cannot be read does not keep the others away.
 func (s *Spool) recover() error {
 	entries, err := os.ReadDir(s.dir)
+	if err == nil {
+		err = durable.SyncDir(s.dir) // a removal of the last run may not be durable (SettleRemovals)
+	}
 	if err != nil {
 		return err
 	}

@@ -166,11 +166,13 @@ type removals struct {
 	// ending is closed, under mu, by the first call of end.
 	ending chan struct{}
 
+	settling sync.Mutex // while some are made durable
+
 	mu    sync.Mutex
 	ended bool // +checklocks:mu
-	// waiting are not durable yet.
-	waiting []removal // +checklocks:mu
-	// busy says that a goroutine takes them.
+	// waiting are not durable yet, and failed could not be made durable.
+	waiting, failed []removal // +checklocks:mu
+	// busy says that a goroutine takes those that wait.
 	busy bool // +checklocks:mu
 }
 
@@ -200,32 +202,49 @@ func (q *removals) end() {
 }
 
 func (q *removals) run(s *Spool) {
-	for {
+	for goOn := true; goOn; {
 		select {
 		case <-time.After(removeAfter):
 		case <-q.ending:
 		}
+		_ = q.settle(s) // which says so
 		q.mu.Lock()
-		batch := q.waiting
-		q.waiting = nil
-		q.busy = len(batch) > 0
+		goOn = len(q.waiting) > 0
+		q.busy = goOn
 		q.mu.Unlock()
-		if len(batch) == 0 {
-			return
-		}
-		var group sync.WaitGroup
-		for _, r := range batch {
-			group.Go(func() { // together: they share a sync
-				if err := s.syncRemoval(r.id); err != nil {
-					s.log.Warnf("remove upload %s: %v", r.id, s.saw(err))
-					return
-				}
-				s.trash.put(r.dir)
-			})
-		}
-		group.Wait()
 	}
 }
+
+// settle makes durable all that were added before.
+func (q *removals) settle(s *Spool) error {
+	q.settling.Lock()
+	defer q.settling.Unlock()
+	q.mu.Lock()
+	batch := slices.Concat(q.failed, q.waiting)
+	q.waiting, q.failed = nil, nil
+	q.mu.Unlock()
+	var group errgroup.Group
+	for _, r := range batch {
+		group.Go(func() error { // together: they share a sync
+			if err := s.syncRemoval(r.id); err != nil {
+				err = fmt.Errorf("remove upload %s: %w", r.id, s.saw(err))
+				s.log.Warn(err)
+				q.mu.Lock()
+				defer q.mu.Unlock()
+				q.failed = append(q.failed, r)
+				return err
+			}
+			s.trash.put(r.dir)
+			return nil
+		})
+	}
+	return group.Wait()
+}
+
+// SettleRemovals returns when no crash of the machine brings back an upload that was removed. Until
+// then a document that was uploaded must keep its name and place: the next start would look for it
+// there, and send it again.
+func (s *Spool) SettleRemovals() error { return s.removals.settle(s) }
 
 // settling is how many uploads are made durable in place at a time.
 const settling = 8

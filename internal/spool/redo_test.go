@@ -262,18 +262,17 @@ func TestTheRedoLogDoesNotUndoARemovalThatHadBegun(t *testing.T) {
 	}
 }
 
-// People may move a document out of an inbox at once. If a crash brought its upload back, that would be sent
-// once more.
-func TestARemovalFromAnInboxIsDurableAtOnce(t *testing.T) {
+// A person renames a document, or moves it out of an inbox. If a crash brought its upload back, that would
+// not be found, and be sent once more.
+func TestRemovalsAreDurableBeforeADocumentMoves(t *testing.T) {
 	s := openLogged(t)
-	r := lateBill()
-	r.Inbox = true
-	u := create(t, s, r, "scan")
-	must(t, u.CommitAs(func(r *Record) { r.Queued = true }))
+	u := create(t, s, lateBill(), "scan")
+	queue(t, u)
 	if _, err := Deliver(t.Context(), u, newFake(), nil); err != nil {
 		t.Fatal(err)
 	}
 	must(t, u.Remove())
+	must(t, s.SettleRemovals())
 	if !slices.ContainsFunc(inLog(t, s), func(e redolog.Entry) bool { return e.Key == u.ID() && e.Meta[0] == isGone }) {
 		t.Error("a crash brings it back")
 	}

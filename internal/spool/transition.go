@@ -260,9 +260,7 @@ func (u *Upload) Remove() error {
 	}
 	lasts := u.journal.durable || u.State() == Confirmed
 	r := u.rec.Load()
-	// Nobody waits, and a crash would bring back an upload that is found at its place. From an inbox people may
-	// have moved it away.
-	later := u.spool.redo != nil && r.State == Confirmed && r.Queued && !r.Inbox
+	later := u.spool.redo != nil && r.State == Confirmed && r.Queued // nobody waits (SettleRemovals)
 	trash, err := u.spool.hide(u.id, lasts && !later)
 	if err != nil {
 		if lasts { // a confirmation may not be durable, and the redo log may say that it is gone

@@ -112,6 +112,9 @@ func (c *Files) renameHere(ctx context.Context, d *tree.Dir, e *tree.Entry, newN
 	shown := e.Doc.Load()
 	send := names.ToSend(shown, e.Name, newName)
 	if send != "" {
+		if err := c.settle(e); err != nil {
+			return err
+		}
 		id := shown.ID
 		err := c.s.Service.Change(ctx, func(ctx context.Context) error {
 			return c.s.Service.Archive.Rename(ctx, id, send)
@@ -142,6 +145,16 @@ func (c *Files) renameHere(ctx context.Context, d *tree.Dir, e *tree.Entry, newN
 	return nil
 }
 
+// settle returns when no crash of the machine can make the next mount look for a document where it
+// was uploaded to.
+func (c *Files) settle(e *tree.Entry) error {
+	if f := staging.FileAt(e); f != nil {
+		f.Commit.Lock() // whoever archived it has removed its upload
+		defer f.Commit.Unlock()
+	}
+	return c.s.Spool.SettleRemovals()
+}
+
 // errUnclear says that the inbox still lists a document while the target folder lists a new one
 // with its name: another client's, or a copy.
 var errUnclear = errors.New("it is unclear whether it was archived")
@@ -149,6 +162,9 @@ var errUnclear = errors.New("it is unclear whether it was archived")
 // archiveDocument moves an inbox document into a folder of the archive, with the keywords that were
 // set on it. Open handles keep their file, even if the service gives the document a new id.
 func (c *Files) archiveDocument(ctx context.Context, d *tree.Dir, e *tree.Entry, to *tree.Dir, newName string) error {
+	if err := c.settle(e); err != nil {
+		return err
+	}
 	if err := to.Tree.LoadDocuments(ctx, to, tree.NeedNames); err != nil {
 		return err
 	}

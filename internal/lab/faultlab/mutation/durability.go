@@ -182,6 +182,11 @@ func spooling() []Mutation {
 			Focus: history.Focus{Kinds: slices.Repeat([]history.Kind{history.Remove}, 4), Service: history.Full, Session: queued().Session},
 		},
 		{
+			Name: "a document is renamed before its upload is gone for good", File: "fs/internal/change/renames.go",
+			Old: "return c.s.Spool.SettleRemovals()", New: "return nil", Async: true,
+			Focus: history.Focus{Kinds: slices.Repeat([]history.Kind{history.Move}, 4), Service: history.Full, Session: crash()},
+		},
+		{
 			Name: "a queued folder's directory is not synced", File: "internal/spool/folder.go",
 			Old: "if err := durable.SyncDir(s.dir); err != nil {", New: "if err := error(nil); err != nil {",
 			Import: "\n\t\"github.com/archivefs/archivefs/internal/durable\"", Async: true,
