@@ -282,24 +282,24 @@ func (d *delivery) prepare(ctx context.Context) error {
 	})
 }
 
-// awaitLate waits until no earlier replacement of a document can arrive any more: it would undo
-// the one that is about to be sent.
+// awaitLate waits until no earlier replacement of a document can arrive any more, or come back with
+// a crash: it would undo the one that is about to be sent. Without a document it returns at once.
 func (d *delivery) awaitLate(ctx context.Context, doc archive.ID) error {
+	if doc == 0 {
+		return nil
+	}
 	for left := d.u.spool.lateReplacement(doc); left > 0; left = d.u.spool.lateReplacement(doc) {
 		d.log.Infof("waits %s: an earlier replacement of document %d may still arrive", left.Round(time.Second), doc)
 		if err := d.patience.sleep(ctx, left); err != nil {
 			return fmt.Errorf("given up while an earlier replacement of document %d may still arrive: %w", doc, err)
 		}
 	}
-	return nil
+	return d.u.spool.SettleRemovals()
 }
 
 // lateReplacement is how long a replacement of the document that was not answered, or was cut
 // off, may still arrive.
 func (s *Spool) lateReplacement(doc archive.ID) (left time.Duration) {
-	if doc == 0 {
-		return 0
-	}
 	for _, u := range s.List() {
 		u.mu.Lock()
 		r, doubt := u.rec.Load(), u.doubt

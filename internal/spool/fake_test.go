@@ -116,6 +116,9 @@ func (f *fakeArchive) Replace(_ context.Context, doc archive.ID, _ string, _ []s
 	defer f.mu.Unlock()
 	f.uploads = append(f.uploads, archive.Upload{})
 	o := f.nextLocked()
+	if o.then != nil {
+		defer o.then()
+	}
 	d := f.findLocked(doc)
 	switch {
 	case d == nil && o.err == nil:

@@ -242,8 +242,8 @@ func (q *removals) settle(s *Spool) error {
 }
 
 // SettleRemovals returns when no crash of the machine brings back an upload that was removed. Until
-// then a document that was uploaded must keep its name and place: the next start would look for it
-// there, and send it again.
+// then a document that was uploaded must keep its name, place and content: the next start would look
+// for it as it was sent, and send it again.
 func (s *Spool) SettleRemovals() error { return s.removals.settle(s) }
 
 // settling is how many uploads are made durable in place at a time.

@@ -273,8 +273,36 @@ func TestRemovalsAreDurableBeforeADocumentMoves(t *testing.T) {
 	}
 	must(t, u.Remove())
 	must(t, s.SettleRemovals())
+	wantGone(t, s, u)
+}
+
+// wantGone says that the redo log has the removal of an upload.
+func wantGone(t *testing.T, s *Spool, u *Upload) {
+	t.Helper()
 	if !slices.ContainsFunc(inLog(t, s), func(e redolog.Entry) bool { return e.Key == u.ID() && e.Meta[0] == isGone }) {
 		t.Error("a crash brings it back")
+	}
+}
+
+// A replacement that came back would undo the next one of the same document.
+func TestRemovalsAreDurableBeforeADocumentIsReplacedAgain(t *testing.T) {
+	s := openLogged(t)
+	f := newFake()
+	doc := f.add(9, "scan.pdf", "", "first")
+	replace := func(text string) *Upload {
+		u := create(t, s, Record{Folder: 9, Inbox: true, Name: "scan.pdf", Replace: doc}, text)
+		queue(t, u)
+		if _, err := Deliver(t.Context(), u, f, nil); err != nil {
+			t.Fatal(err)
+		}
+		return u
+	}
+	first := replace("second")
+	must(t, first.Remove())
+	f.script = []outcome{{commit: true, then: func() { wantGone(t, s, first) }}}
+	replace("third")
+	if len(f.script) != 0 {
+		t.Error("it was not sent")
 	}
 }
 
