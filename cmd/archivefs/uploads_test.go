@@ -156,7 +156,7 @@ func TestExportWhereNothingCanBeWritten(t *testing.T) {
 	}
 	for _, id := range []string{"dn0yb93wtpu0", "dn0yb93wtpu1"} {
 		upload := filepath.Join(dirs.State, "spool", id)
-		if err := errors.Join(os.MkdirAll(upload, 0o700), os.WriteFile(filepath.Join(upload, "data"), []byte("Inhalt"), 0o600)); err != nil {
+		if err := errors.Join(os.MkdirAll(upload, 0o700), os.WriteFile(filepath.Join(upload, "data-"+id), []byte("Inhalt"), 0o600)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -313,7 +313,7 @@ func TestUploadsOfAStateDirectory(t *testing.T) {
 	if err := os.MkdirAll(upload, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(upload, "data"), []byte("Inhalt"), 0o600); err != nil { // without a record
+	if err := os.WriteFile(filepath.Join(upload, "data-dn0yb93wtpu0"), []byte("Inhalt"), 0o600); err != nil { // without a record
 		t.Fatal(err)
 	}
 	for _, words := range [][]string{{"uploads", "list", ""}, {"uploads", "export", dirs.State, ""}, {"uploads", "discard", "--config", "/nowhere", dirs.State, ""}} {

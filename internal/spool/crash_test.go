@@ -3,6 +3,7 @@ package spool
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"testing"
@@ -226,11 +227,16 @@ func (l *life) finish(at, dir string, archived *fakeArchive) {
 	}
 }
 
-// copyDir is dir as a crash at this moment leaves it.
+// copyDir is dir as a crash at this moment leaves it. It begins anew when a file of a removed upload
+// has gone before it was copied.
 func copyDir(t *testing.T, dir string) string {
 	t.Helper()
-	to := filepath.Join(t.TempDir(), "spool")
-	must(t, os.CopyFS(to, os.DirFS(dir)))
-	must(t, os.CopyFS(to+redoSuffix, os.DirFS(dir+redoSuffix)))
-	return to
+	for {
+		to := filepath.Join(t.TempDir(), "spool")
+		err := errors.Join(os.CopyFS(to, os.DirFS(dir)), os.CopyFS(to+redoSuffix, os.DirFS(dir+redoSuffix)))
+		if !errors.Is(err, fs.ErrNotExist) {
+			must(t, err)
+			return to
+		}
+	}
 }

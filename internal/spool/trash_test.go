@@ -77,29 +77,31 @@ func TestTheBytesOfAnotherUploadAreNotShownAfterACrash(t *testing.T) {
 		"the record was synced": func(string) string { return "" },
 	} {
 		t.Run(name, func(t *testing.T) {
-			s, _ := open(t, t.TempDir(), on("one"))
-			first := durably(t, s)
-			record, data := readFile(first.journal.dir+"/"+recordFile), readFile(first.DataPath())
-			must(t, first.Remove())
-			next := create(t, s, lateBill(), "other")
-			dir := filepath.Dir(next.DataPath())
-			if left := hidden(t, s); len(left) != 0 {
-				t.Fatalf("the directory was not taken: %q", left)
-			}
-			must(t, os.Remove(next.DataPath()))
-			scribble(t, filepath.Join(dir, filepath.Base(first.DataPath())), data)
-			if old := lost(record); old != "" {
-				scribble(t, filepath.Join(dir, recordFile), old)
-			}
-			s = reopen(t, s, on("two"))
-			u := again(t, s, next)
-			if !u.Broken() {
-				t.Error("it can be sent")
-			}
-			if err := u.Open(); err == nil {
-				t.Error("it has bytes")
-				_ = u.Close()
-			}
+			synctest.Test(t, func(t *testing.T) {
+				s, _ := open(t, t.TempDir(), on("one"))
+				first := durably(t, s)
+				record, data := readFile(first.journal.dir+"/"+recordFile), readFile(first.DataPath())
+				must(t, first.Remove())
+				next := create(t, s, lateBill(), "other")
+				dir := filepath.Dir(next.DataPath())
+				if left := hidden(t, s); len(left) != 0 {
+					t.Fatalf("the directory was not taken: %q", left)
+				}
+				must(t, os.Remove(next.DataPath()))
+				scribble(t, filepath.Join(dir, filepath.Base(first.DataPath())), data)
+				if old := lost(record); old != "" {
+					scribble(t, filepath.Join(dir, recordFile), old)
+				}
+				s = reopen(t, s, on("two"))
+				u := again(t, s, next)
+				if !u.Broken() {
+					t.Error("it can be sent")
+				}
+				if err := u.Open(); err == nil {
+					t.Error("it has bytes")
+					_ = u.Close()
+				}
+			})
 		})
 	}
 }
