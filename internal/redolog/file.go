@@ -158,7 +158,7 @@ func encode(p *[]byte, e Entry) error {
 	binary.LittleEndian.PutUint32(b[4:], uint32(len(e.Key)))  //nolint:gosec // a name
 	binary.LittleEndian.PutUint32(b[8:], uint32(len(e.Meta))) //nolint:gosec // a record
 	binary.LittleEndian.PutUint32(b[12:], flags)
-	binary.LittleEndian.PutUint64(b[16:], uint64(body)) //nolint:gosec // a length
+	binary.LittleEndian.PutUint64(b[16:], uint64(body))
 	at := atKey + copy(b[atKey:], e.Key)
 	at += copy(b[at:], e.Meta)
 	if body > 0 {
@@ -199,18 +199,18 @@ func (f *file) entries() (all []Entry) {
 			return all
 		}
 		key, meta := int64(binary.LittleEndian.Uint32(fixed[4:])), int64(binary.LittleEndian.Uint32(fixed[8:]))
-		body := binary.LittleEndian.Uint64(fixed[16:])
-		if body > uint64(f.size) || at+atKey+key+meta+int64(body) > f.size {
+		body := int64(binary.LittleEndian.Uint64(fixed[16:])) //nolint:gosec // a negative one is refused
+		length := atKey + key + meta + body
+		if body < 0 || body > f.size || at+length > f.size {
 			return all
 		}
-		length := atKey + key + meta + int64(body)
 		p := make([]byte, length)
 		if _, err := f.ReadAt(p, at); err != nil || sum(p) != binary.LittleEndian.Uint32(p) {
 			return all
 		}
 		e := Entry{Key: string(p[atKey : atKey+key]), Meta: bytes.Clone(p[atKey+key : atKey+key+meta])}
 		if binary.LittleEndian.Uint32(fixed[12:])&hasBody != 0 {
-			e.Body = io.NewSectionReader(f, at+atKey+key+meta, int64(body))
+			e.Body = io.NewSectionReader(f, at+atKey+key+meta, body)
 		}
 		all = append(all, e)
 		at += (length + block - 1) / block * block

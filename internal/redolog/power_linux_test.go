@@ -94,7 +94,7 @@ func TestTheNameOfAFileThatAnotherProcessMadeIsDurable(t *testing.T) {
 		run("make")
 		d.Heal()
 		run("use")
-		d.Crash(rand.New(rand.NewPCG(seed, 0))) //nolint:gosec // a seed names what it leaves
+		d.Crash(rand.New(rand.NewPCG(seed, 0)))
 		run("look")
 		d, dir = disk.New(), t.TempDir()
 	}

@@ -316,7 +316,7 @@ func rewrite(f *os.File) error {
 			return err
 		}
 		off += int64(n)
-		if err == io.EOF { //nolint:errorlint // io.ReaderAt returns io.EOF itself
+		if err == io.EOF {
 			return nil
 		}
 		if err != nil {

@@ -43,7 +43,7 @@ func (w Walked) LookingUp(ctx context.Context, name string) {
 	case !w.walkable(), w.finds(name), names.IsJunk(name):
 	case w.Wants():
 		if w.Kind == tree.MandatorDir && !tree.LooksLikeDocument(name) {
-			w.Env.Walks.Entering(w.ID())
+			w.Env.Walks.Entering(w.ID()) //nolint:contextcheck // what begins here outlives the request
 		}
 		w.Env.Walks.LookingUp(ctx, w.Line())
 	default:

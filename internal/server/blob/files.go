@@ -349,7 +349,7 @@ func (f *Files) Walk(ctx context.Context, before time.Time, each func(digest str
 			return err
 		}
 		if temporary {
-			if err := os.Remove(path); !errors.Is(err, fs.ErrNotExist) {
+			if err := os.Remove(path); !errors.Is(err, fs.ErrNotExist) { //nolint:gosec // below the service's own directory
 				return err
 			}
 			return nil

@@ -196,7 +196,7 @@ func (f *Files) inLog(digest string) io.ReadSeekCloser {
 		return nil
 	}
 	content := make([]byte, e.Body.Size())
-	if _, err := e.Body.ReadAt(content, 0); err != nil && err != io.EOF || !is(content, digest) { //nolint:errorlint // of a SectionReader
+	if _, err := e.Body.ReadAt(content, 0); err != nil && err != io.EOF || !is(content, digest) {
 		return nil // a running service has used its place again, and has synced the file before
 	}
 	return memoryFile{bytes.NewReader(content)}

@@ -32,7 +32,7 @@ type member struct {
 func (g *group) change(ctx context.Context, p *pool, do func(changing) error) error {
 	m := &member{ctx: ctx, do: do, turn: make(chan []*member, 1)}
 	if members := g.join(m); members != nil {
-		g.lead(p, members)
+		g.lead(p, members) //nolint:contextcheck // each change has its own
 	}
 	if m.panicked != nil {
 		panic(m.panicked)

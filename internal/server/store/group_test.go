@@ -34,7 +34,7 @@ func togetherWith(t *testing.T, s *Store, last context.Context, changes ...func(
 	failed := make([]error, len(changes))
 	ended := make(chan bool)
 	for i, change := range changes {
-		ctx := t.Context()
+		ctx := t.Context() //nolint:contextcheck // the change has its own
 		if last != nil && i == len(changes)-1 {
 			ctx = last
 		}
