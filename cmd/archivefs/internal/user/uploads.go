@@ -263,7 +263,7 @@ func awaitUploads(c *cli.Context, dir string, chosen []fs.UploadInfo) error {
 }
 
 // archivedInWords says that an upload is archived, and its new name, if a document took its name in
-// the meantime.
+// the meantime. By its id it has another path as long as its folder does not show it.
 func archivedInWords(dir, state string, u *fs.UploadInfo) string {
 	const text = "archived"
 	id, err := spool.ReceiptOf(mounted.ReceiptsOf(state), u.ID)
@@ -272,7 +272,7 @@ func archivedInWords(dir, state string, u *fs.UploadInfo) string {
 	}
 	link, err := os.Readlink(filepath.Join(dir, ".archivefs", "by-id", strconv.FormatInt(int64(id), 10)))
 	path, shown := strings.CutPrefix(link, "../../")
-	if path = archive.Printable(path); err != nil || !shown || path == u.Path {
+	if path = archive.Printable(path); err != nil || !shown || path == u.Path || strings.HasPrefix(path, ".archivefs/") {
 		return text
 	}
 	return text + " as " + path
