@@ -133,8 +133,9 @@ func (s *Spill) Hold(text string) Packed {
 	p := &spilled{spill: s, text: text, used: true}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	p.slot = int32(len(s.slots))                                                                                //nolint:gosec // fewer than folders
-	s.slots = append(s.slots, spillSlot{packed: weak.Make(p), place: -1, size: int32(len(text)), memory: true}) //nolint:gosec // a packed listing
+	p.slot = int32(len(s.slots)) //nolint:gosec // fewer than folders
+	size := int32(len(text))     //nolint:gosec // checked above
+	s.slots = append(s.slots, spillSlot{packed: weak.Make(p), place: -1, size: size, memory: true})
 	s.memory += int64(len(text))
 	s.shrinkLocked()
 	return Packed{spilled: p}

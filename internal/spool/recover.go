@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/archivefs/archivefs/archive"
@@ -15,8 +16,9 @@ import (
 // One upload that cannot be read does not keep the others away.
 func (s *Spool) recover() error {
 	entries, err := os.ReadDir(s.dir)
-	if err == nil {
-		err = durable.SyncDir(s.dir) // a removal of the last run may not be durable (SettleRemovals)
+	removed := func(e os.DirEntry) bool { return strings.HasPrefix(e.Name(), trashPrefix) }
+	if err == nil && slices.ContainsFunc(entries, removed) {
+		err = durable.SyncDir(s.dir) // the last run may have ended before it did that (SettleRemovals)
 	}
 	if err != nil {
 		return err

@@ -19,7 +19,7 @@ import (
 // when it is to stop.
 const (
 	overdueBy  = 30 * time.Second
-	endsWithin = time.Minute // on a busy disk it takes long to remove many files
+	endsWithin = 30 * time.Second
 	stopWithin = 5 * time.Second
 )
 
