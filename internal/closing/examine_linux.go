@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // Flags of a task (linux/sched.h), as field 9 of proc_pid_stat(5) shows them.
@@ -55,7 +57,7 @@ func Examine(pid uint32, opener int, ino uint64, mappable bool, mounts *Mounts) 
 	result := make(chan Meaning, 1)
 	go func() {
 		meaning := look(pid, opener, ino, mounts)
-		if meaning == Last && mappable && mapped(opener, ino) {
+		if meaning == Last && mappable && mapped(opener, ino, mounts) {
 			meaning = Unknown // what is stored through the mapping comes later
 		}
 		result <- meaning
@@ -94,7 +96,7 @@ func look(pid uint32, opener int, ino uint64, mounts *Mounts) Meaning {
 		return Unknown
 	}
 	switch {
-	case holds(opener, ino, mounts, buf):
+	case holds(opener, ino, mounts, 0, buf):
 		return More
 	case inherited(opener, ino, mounts, buf):
 		if group == opener {
@@ -125,8 +127,9 @@ func taskFlags(pid uint32, buf []byte) uint64 {
 	return flags
 }
 
-// holds reports whether a process has the file open.
-func holds(group int, ino uint64, mounts *Mounts, buf []byte) bool {
+// holds reports whether a process has the file open, by a descriptor that has none of the flags
+// without (open(2)).
+func holds(group int, ino uint64, mounts *Mounts, without uint64, buf []byte) bool {
 	dir := "/proc/" + strconv.Itoa(group) + "/fdinfo"
 	fds, err := listProc(dir, buf)
 	if err != nil {
@@ -138,7 +141,14 @@ func holds(group int, ino uint64, mounts *Mounts, buf []byte) bool {
 		if err != nil {
 			continue // closed meanwhile
 		}
-		if infoField(b, "ino:") == want && mounts.ours(group, infoField(b, "mnt_id:")) {
+		if infoField(b, "ino:") != want {
+			continue
+		}
+		flags, err := strconv.ParseUint(infoField(b, "flags:"), 8, 64)
+		if err == nil && flags&without != 0 {
+			continue
+		}
+		if mounts.ours(group, infoField(b, "mnt_id:")) {
 			return true
 		}
 	}
@@ -150,15 +160,29 @@ const mostDescendants = 64
 
 // inherited reports whether a descendant of the opener holds the file open: in `(a; b &) > f` the
 // file is not complete when the shell closes it. One that has another parent by then is not found.
+// What the kernel closes before a descendant runs another program is not inherited.
 func inherited(opener int, ino uint64, mounts *Mounts, buf []byte) bool {
 	below := children(opener, buf)
 	for n := 0; n < len(below) && n < mostDescendants; n++ {
-		if holds(below[n], ino, mounts, buf) {
+		var closed uint64
+		if starting(below[n], opener, buf) {
+			closed = unix.O_CLOEXEC
+		}
+		if holds(below[n], ino, mounts, closed, buf) {
 			return true
 		}
 		below = append(below, children(below[n], buf)...)
 	}
 	return false
+}
+
+// starting reports whether a process that the opener has started is about to run another program:
+// it is inside execve, or shares the opener's memory, as between vfork(2) and execve. Most programs
+// start others like that (posix_spawn(3)), and one with many threads may close a file meanwhile.
+func starting(pid, opener int, buf []byte) bool {
+	const memory = 1 // KCMP_VM of kcmp(2)
+	different, _, errno := unix.Syscall6(unix.SYS_KCMP, uintptr(pid), uintptr(opener), memory, 0, 0, 0)
+	return errno == 0 && different == 0 || inExec(taskStatus(uint32(pid), buf)) //nolint:gosec // a pid
 }
 
 // children are the processes that a process has started and not waited for (proc_pid_task(5));
@@ -184,10 +208,8 @@ func children(group int, buf []byte) []int {
 	return all
 }
 
-// mapped reports whether a process has a file of that inode number mapped shared and writable
-// (proc_pid_maps(5)). A file of another file system may have the number, too; then the end shows
-// at release.
-func mapped(group int, ino uint64) bool {
+// mapped reports whether a process has the file mapped shared and writable (proc_pid_maps(5)).
+func mapped(group int, ino uint64, mounts *Mounts) bool {
 	b, err := readProc("/proc/"+strconv.Itoa(group)+"/maps", nil)
 	if err != nil {
 		return false // the process is exiting: its mappings are gone
@@ -195,7 +217,7 @@ func mapped(group int, ino uint64) bool {
 	want := strconv.FormatUint(ino, 10)
 	for line := range strings.Lines(string(b)) {
 		f := strings.Fields(line) // address perms offset dev inode path
-		if len(f) > 4 && f[4] == want && f[1][1] == 'w' && f[1][3] == 's' {
+		if len(f) > 4 && f[4] == want && f[1][1] == 'w' && f[1][3] == 's' && mounts.device(f[3]) {
 			return true
 		}
 	}

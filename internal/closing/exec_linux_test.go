@@ -2,6 +2,8 @@ package closing
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -9,6 +11,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	fusefs "github.com/hanwen/go-fuse/v2/fs"
 	"github.com/hanwen/go-fuse/v2/fuse"
@@ -21,6 +25,23 @@ type closeWatch struct {
 	fusefs.Inode
 	opener atomic.Int64 // of the newest descriptor
 	seen   chan Meaning // what each close was found to be
+}
+
+// slowProgram is a file that cannot be executed, which execve(2) finds out after opened and open.
+type slowProgram struct {
+	fusefs.Inode
+	opened, open chan struct{}
+}
+
+func (p *slowProgram) Open(context.Context, uint32) (fusefs.FileHandle, uint32, syscall.Errno) {
+	p.opened <- struct{}{}
+	<-p.open
+	return nil, 0, syscall.EACCES
+}
+
+func (p *slowProgram) Getattr(_ context.Context, _ fusefs.FileHandle, out *fuse.AttrOut) syscall.Errno {
+	out.Mode = 0o755
+	return 0
 }
 
 // closeWatchIno is the inode number of the file.
@@ -52,11 +73,13 @@ func (w *closeWatch) Flush(ctx context.Context) syscall.Errno {
 	return 0
 }
 
-// watchCloses mounts a closeWatch until the test ends and returns its path.
-func watchCloses(t *testing.T) (*closeWatch, string) {
+// watchCloses mounts a closeWatch and, as "program" beside it, a slowProgram until the test ends. It
+// returns the path of the closeWatch.
+func watchCloses(t *testing.T) (*closeWatch, *slowProgram, string) {
 	t.Helper()
 	fusetest.Need(t)
 	w := &closeWatch{seen: make(chan Meaning, 16)}
+	p := &slowProgram{opened: make(chan struct{}), open: make(chan struct{})}
 	root := &fusefs.Inode{}
 	dir := filepath.Join(t.TempDir(), "mnt")
 	if err := os.Mkdir(dir, 0o700); err != nil {
@@ -67,6 +90,8 @@ func watchCloses(t *testing.T) (*closeWatch, string) {
 		OnAdd: func(ctx context.Context) {
 			file := root.NewPersistentInode(ctx, w, fusefs.StableAttr{Mode: fuse.S_IFREG, Ino: closeWatchIno})
 			root.AddChild("file", file, false)
+			program := root.NewPersistentInode(ctx, p, fusefs.StableAttr{Mode: fuse.S_IFREG})
+			root.AddChild("program", program, false)
 		},
 	})
 	if err != nil {
@@ -77,7 +102,7 @@ func watchCloses(t *testing.T) (*closeWatch, string) {
 			t.Errorf("unmount: %v", err)
 		}
 	})
-	return w, filepath.Join(dir, "file")
+	return w, p, filepath.Join(dir, "file")
 }
 
 // What a close means that is not simply the opener's last. A descriptor that is closed on exec is
@@ -124,7 +149,7 @@ os.close(fd); os.write(w, b"x"); os.waitpid(child, 0); os.write(w2, b"x")`,
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			w, path := watchCloses(t)
+			w, _, path := watchCloses(t)
 			cmd := exec.CommandContext(t.Context(), "python3", "-c", open+tt.script, path)
 			if out, err := cmd.CombinedOutput(); err != nil {
 				t.Fatalf("%v\n%s", err, out)
@@ -135,5 +160,73 @@ os.close(fd); os.write(w, b"x"); os.waitpid(child, 0); os.write(w2, b"x")`,
 				}
 			}
 		})
+	}
+}
+
+// A program with many threads closes a file while one of them starts another program. The child has
+// all descriptors until execve closes those that the new program does not get.
+func TestCloseWhileAProgramIsStarted(t *testing.T) {
+	for name, tt := range map[string]struct {
+		passed bool
+		want   Meaning
+	}{
+		"closed on exec":           {false, Last},
+		"passed on to the program": {true, Inherited},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w, program, path := watchCloses(t)
+			f, err := os.Open(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			cmd := exec.CommandContext(t.Context(), filepath.Join(filepath.Dir(path), "program"))
+			if tt.passed {
+				cmd.ExtraFiles = []*os.File{f}
+			}
+			started := make(chan error, 1)
+			go func() { started <- cmd.Start() }()
+			<-program.opened
+			for len(w.seen) > 0 {
+				<-w.seen // what the child closed to give its descriptors other numbers
+			}
+			if err := f.Close(); err != nil {
+				t.Error(err)
+			}
+			got := <-w.seen
+			program.open <- struct{}{}
+			if err := <-started; !errors.Is(err, syscall.EACCES) {
+				t.Errorf("start: %v, want %v", err, syscall.EACCES)
+			}
+			if got != tt.want {
+				t.Errorf("the close is %d, want %d", got, tt.want)
+			}
+		})
+	}
+}
+
+// Another file may have the same inode number; only a mapping of the file itself counts.
+func TestMappedTellsFileSystemsApart(t *testing.T) {
+	f, err := os.Create(filepath.Join(t.TempDir(), "file"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close() //nolint:errcheck // its bytes do not matter
+	if err := f.Truncate(1); err != nil {
+		t.Fatal(err)
+	}
+	m, err := unix.Mmap(int(f.Fd()), 0, 1, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Munmap(m) //nolint:errcheck // the process ends
+	var st syscall.Stat_t
+	if err := syscall.Fstat(int(f.Fd()), &st); err != nil {
+		t.Fatal(err)
+	}
+	own := fmt.Sprintf("%d:%d", unix.Major(st.Dev), unix.Minor(st.Dev))
+	for dev, want := range map[string]bool{"": true, own: true, "0:0": false} {
+		if got := mapped(os.Getpid(), st.Ino, &Mounts{dev: dev}); got != want {
+			t.Errorf("on the device %q: mapped is %v, want %v", dev, got, want)
+		}
 	}
 }

@@ -2,14 +2,15 @@ package closing
 
 import (
 	"bufio"
+	"fmt"
 	"os"
 	"strconv"
 	"strings"
 	"sync"
 )
 
-// Mounts knows the mount ids of a file system, in every mount namespace that it is met in
-// (proc_pid_mountinfo(5)). The zero value takes every id for one.
+// Mounts knows the device number of a file system and its mount ids, in every mount namespace that
+// it is met in (proc_pid_mountinfo(5)). The zero value takes every device and every id for its own.
 type Mounts struct {
 	mu sync.Mutex
 	// dev is major:minor.
@@ -46,6 +47,20 @@ func (m *Mounts) ours(pid int, id string) bool {
 		}
 	}
 	return false
+}
+
+// device reports whether a device number, hexadecimal as proc_pid_maps(5) shows it, is ours.
+func (m *Mounts) device(hex string) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.dev == "" {
+		return true // not known: it may be ours
+	}
+	var major, minor uint32
+	if _, err := fmt.Sscanf(m.dev, "%d:%d", &major, &minor); err != nil {
+		return true
+	}
+	return hex == fmt.Sprintf("%02x:%02x", major, minor)
 }
 
 // mount is a line of mountinfo.
