@@ -17,6 +17,7 @@ import (
 	"github.com/zalando/go-keyring"
 
 	"github.com/archivefs/archivefs/cmd/archivefs/internal/mounted"
+	"github.com/archivefs/archivefs/internal/testing/pgtest"
 )
 
 // asProgram in the environment makes the test binary the program itself, for tests of what
@@ -35,7 +36,9 @@ func TestMain(m *testing.M) {
 		}
 	}
 	keyring.MockInit() // tests touch nobody's
-	os.Exit(m.Run())
+	code := m.Run()
+	pgtest.End()
+	os.Exit(code)
 }
 
 // program is archivefs as a process of its own.

@@ -17,6 +17,7 @@ import (
 	"github.com/archivefs/archivefs/internal/lab/faultlab/disk"
 	"github.com/archivefs/archivefs/internal/server"
 	"github.com/archivefs/archivefs/internal/testing/fusetest"
+	"github.com/archivefs/archivefs/internal/testing/pgtest"
 	"github.com/archivefs/archivefs/internal/testing/s3test"
 )
 
@@ -40,7 +41,10 @@ func TestMain(m *testing.M) {
 		println(err.Error())
 		os.Exit(1)
 	}
-	os.Exit(m.Run())
+	code := m.Run()
+	s3test.End()
+	pgtest.End()
+	os.Exit(code)
 }
 
 // useDisk makes an archive with a document and ends without closing it, or checks it.

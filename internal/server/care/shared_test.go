@@ -2,6 +2,7 @@ package care_test
 
 import (
 	"errors"
+	"os"
 	"strings"
 	"testing"
 
@@ -11,6 +12,13 @@ import (
 	"github.com/archivefs/archivefs/internal/testing/pgtest"
 	"github.com/archivefs/archivefs/internal/testing/s3test"
 )
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	s3test.End()
+	pgtest.End()
+	os.Exit(code)
+}
 
 // An archive in PostgreSQL and a bucket is verified and counted like one in a directory.
 func TestASharedArchive(t *testing.T) {

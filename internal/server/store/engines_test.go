@@ -19,6 +19,12 @@ import (
 	"github.com/archivefs/archivefs/internal/testing/pgtest"
 )
 
+func TestMain(m *testing.M) {
+	code := m.Run()
+	pgtest.End()
+	os.Exit(code)
+}
+
 // onEach runs a test on a new database of every engine.
 func onEach(t *testing.T, test func(t *testing.T, s opened)) {
 	t.Run("sqlite", func(t *testing.T) { test(t, open(t, filepath.Join(t.TempDir(), "archive.db"))) })

@@ -17,10 +17,28 @@ func quick() []string {
 }
 
 // shared is the one server of a test process for all tests that need no more than a database.
-// It ends with the process.
-var shared = sync.OnceValues(func() (*Server, error) { return start(context.Background(), quick()...) })
+var shared = sync.OnceValues(func() (*Server, error) {
+	s, err := start(context.Background(), quick()...)
+	if err == nil {
+		running.Store(s)
+	}
+	return s, err
+})
+
+// running is the shared server once it has been started.
+var running atomic.Pointer[Server]
 
 var databases atomic.Int64
+
+// End stops the server behind Database and removes its files. TestMain calls it after the tests;
+// otherwise both happen once the process has ended, and take as long as the disk does.
+func End() {
+	if s := running.Load(); s != nil {
+		if err := s.Stop(); err != nil {
+			fmt.Fprintln(os.Stderr, "the tests' PostgreSQL:", err)
+		}
+	}
+}
 
 // Database makes a new database, which is dropped when the test ends, and returns its URL.
 // Where PostgreSQL is not installed the test is skipped; with ARCHIVEFS_REQUIRE_POSTGRES=1,

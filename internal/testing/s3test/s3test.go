@@ -47,10 +47,32 @@ type Service struct {
 }
 
 // shared is the one service of a test process for all tests that need no more than a bucket.
-// It ends with the process.
-var shared = sync.OnceValues(start)
+var shared = sync.OnceValues(func() (*Service, error) {
+	s, err := start()
+	if err == nil {
+		running.Store(s)
+	}
+	return s, err
+})
+
+// running is the shared service once it has been started.
+var running atomic.Pointer[Service]
 
 var buckets atomic.Int64
+
+// End ends the service behind Bucket and removes its files. TestMain calls it after the tests;
+// otherwise both happen once the process has ended, and take as long as the disk does.
+func End() {
+	if s := running.Load(); s != nil {
+		s.end()
+	}
+}
+
+func (s *Service) end() {
+	s.front.CloseClientConnections()
+	s.front.Close()
+	s.program.end()
+}
 
 // Bucket returns the address of a new bucket, and has the environment hold the credentials for
 // it. Where no S3 service is installed the test is skipped, or fails with ARCHIVEFS_REQUIRE_S3=1,
@@ -68,9 +90,7 @@ func Start(t testing.TB) *Service {
 	s, err := start()
 	s.need(t, err)
 	t.Cleanup(func() {
-		s.front.CloseClientConnections()
-		s.front.Close()
-		s.program.end()
+		s.end()
 		if t.Failed() {
 			t.Logf("the S3 service said:\n%s", s.program.said.String())
 		}
