@@ -9,7 +9,7 @@
 //
 // The log is two files, redo.0 and redo.1, of a fixed size and written before they are used, so that
 // a sync writes bytes and no metadata. One of them takes entries. When it is full the other one takes
-// over. When that is half full Options.Settle makes durable in place what the entries of the full one
+// over. When that is half full Options.Checkpoint makes durable in place what the entries of the full one
 // describe; then that one is empty. The files are made once several entries would have been worth it, and are left
 // for the next run.
 //
@@ -20,9 +20,9 @@
 //
 // # Rules for callers
 //
-// What an entry describes is in place before Append is called, because Settle may run at once.
+// What an entry describes is in place before Append is called, because Checkpoint may run at once.
 // A key that was appended is appended again with each later change, even if that is synced by other
 // means, because a replay would otherwise undo the change. ErrFull is returned only for keys of which
-// the log has no entry: the caller syncs in place then. Settle and Replay must not wait for a caller
+// the log has no entry: the caller syncs in place then. Checkpoint and Replay must not wait for a caller
 // of Append.
 package redolog

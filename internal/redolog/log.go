@@ -36,15 +36,15 @@ type Options struct {
 	// 0 means 8.
 	Worth int
 	// Boot names the run of the machine, since only a crash of it loses what is in place. Entries of
-	// the same run are settled and not replayed, because what is in place may be newer. If it is
+	// the same run are checkpointed and not replayed, because what is in place may be newer. If it is
 	// empty, all entries of an earlier process are replayed.
 	Boot string
-	// Replay makes the changes of entries in place again, oldest first; Settle follows. Bodies can be
+	// Replay makes the changes of entries in place again, oldest first; Checkpoint follows. Bodies can be
 	// read until it returns.
 	Replay func(entries []Entry) error
-	// Settle makes durable in place what the last changes of these keys were, removals included.
-	Settle func(keys []string) error
-	Log    logrus.FieldLogger
+	// Checkpoint makes durable in place what the last changes of these keys were, removals included.
+	Checkpoint func(keys []string) error
+	Log        logrus.FieldLogger
 }
 
 // Log is a redo log. Its methods may be called concurrently, but none after Close.
@@ -54,7 +54,7 @@ type Log struct {
 	background sync.WaitGroup
 
 	mu sync.Mutex
-	// changed tells that a sync has ended, or a file was made or settled.
+	// changed tells that a sync has ended, or a file was made or checkpointed.
 	changed *sync.Cond
 	// spare are empty files.
 	// +checklocks:mu
@@ -62,15 +62,15 @@ type Log struct {
 	// active takes entries; nil if there is none.
 	// +checklocks:mu
 	active *file
-	// full are to be settled, the oldest first.
+	// full are to be checkpointed, the oldest first.
 	// +checklocks:mu
 	full []*file
-	// settling says that a goroutine settles them.
+	// checkpointing says that a goroutine empties them.
 	// +checklocks:mu
-	settling bool
-	// unsettled is why the oldest could not be settled.
+	checkpointing bool
+	// stuck is why the oldest could not be checkpointed.
 	// +checklocks:mu
-	unsettled error
+	stuck error
 	// generation is the newest one of both files.
 	// +checklocks:mu
 	generation uint64
@@ -82,7 +82,7 @@ type Log struct {
 	made bool
 }
 
-// Open opens the log in a directory. It first replays and settles what an earlier run left.
+// Open opens the log in a directory. It first replays and checkpoints what an earlier run left.
 func Open(o Options) (*Log, error) {
 	if o.Worth == 0 {
 		o.Worth = defaultWorth
@@ -125,7 +125,7 @@ func (l *Log) open() error {
 	return err
 }
 
-// recover replays and settles the entries of files.
+// recover replays and checkpoints the entries of files.
 // +checklocks:l.mu
 func (l *Log) recover(files []*file) error {
 	var entries []Entry
@@ -149,8 +149,8 @@ func (l *Log) recover(files []*file) error {
 		}
 	}
 	slices.Sort(keys)
-	if err := l.o.Settle(slices.Compact(keys)); err != nil {
-		return fmt.Errorf("settle: %w", err)
+	if err := l.o.Checkpoint(slices.Compact(keys)); err != nil {
+		return fmt.Errorf("checkpoint: %w", err)
 	}
 	for _, f := range files { // the older one first: a replay of it alone would undo changes
 		l.generation++
@@ -164,16 +164,16 @@ func (l *Log) recover(files []*file) error {
 	return nil
 }
 
-// Close settles everything and closes the files.
+// Close checkpoints everything and closes the files.
 func (l *Log) Close() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.handOver()
-	l.startSettling()
-	for l.settling {
+	l.startCheckpoint()
+	for l.checkpointing {
 		l.changed.Wait()
 	}
-	err := l.unsettled
+	err := l.stuck
 	l.mu.Unlock()
 	l.background.Wait()
 	l.mu.Lock()
@@ -231,14 +231,14 @@ func (l *Log) Append(e Entry) error {
 func (l *Log) room(key string, n int64) (*file, error) {
 	for {
 		if l.active != nil && l.active.takes(n) {
-			if l.active.end > l.active.size/2 && l.unsettled == nil { // by now many of these changes are of the past
-				l.startSettling()
+			if l.active.end > l.active.size/2 && l.stuck == nil { // by now many of these changes are of the past
+				l.startCheckpoint()
 			}
 			return l.active, nil
 		}
 		l.handOver()
 		if len(l.spare) == 0 {
-			l.startSettling()
+			l.startCheckpoint()
 		}
 		if len(l.spare) > 0 {
 			f := l.spare[0]
@@ -256,8 +256,8 @@ func (l *Log) room(key string, n int64) (*file, error) {
 			}
 			return nil, ErrFull
 		}
-		if l.changed.Wait(); l.unsettled != nil {
-			return nil, fmt.Errorf("redo log: %w", l.unsettled)
+		if l.changed.Wait(); l.stuck != nil {
+			return nil, fmt.Errorf("redo log: %w", l.stuck)
 		}
 	}
 }
@@ -283,7 +283,7 @@ func (l *Log) sync(f *file) error {
 		}
 		l.changed.Broadcast()
 	}
-	if f.generation != generation || f.durable >= end { // settled, or synced
+	if f.generation != generation || f.durable >= end { // checkpointed, or synced
 		return nil
 	}
 	return f.err
@@ -297,26 +297,26 @@ func (l *Log) handOver() {
 	}
 }
 
-// startSettling has the full files settled, also those that could not be settled before.
+// startCheckpoint has the full files checkpointed, also those that could not be checkpointed before.
 // +checklocks:l.mu
-func (l *Log) startSettling() {
-	if len(l.full) > 0 && !l.settling {
-		l.settling = true
-		l.background.Go(l.settle)
+func (l *Log) startCheckpoint() {
+	if len(l.full) > 0 && !l.checkpointing {
+		l.checkpointing = true
+		l.background.Go(l.checkpoint)
 	}
 }
 
-// settle empties full files, one after the other: without the newer one, a replay of the older one
+// checkpoint empties full files, one after the other: without the newer one, a replay of the older one
 // would undo changes.
-func (l *Log) settle() {
+func (l *Log) checkpoint() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.unsettled = nil
-	for len(l.full) > 0 && l.unsettled == nil {
+	l.stuck = nil
+	for len(l.full) > 0 && l.stuck == nil {
 		f := l.full[0]
 		keys := f.sorted()
 		l.mu.Unlock()
-		err := l.o.Settle(keys)
+		err := l.o.Checkpoint(keys)
 		l.mu.Lock()
 		if err == nil {
 			l.generation++
@@ -328,14 +328,14 @@ func (l *Log) settle() {
 			l.mu.Lock()
 		}
 		if err != nil {
-			l.unsettled = fmt.Errorf("settle: %w", err)
+			l.stuck = fmt.Errorf("checkpoint: %w", err)
 			l.o.Log.WithError(err).Error("changes in the redo log could not be made durable in place")
 			break
 		}
 		l.full, l.spare = l.full[1:], append(l.spare, f)
 		l.changed.Broadcast()
 	}
-	l.settling = false
+	l.checkpointing = false
 	l.changed.Broadcast()
 }
 

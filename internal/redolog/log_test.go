@@ -23,12 +23,12 @@ const size = 1 << 20
 
 // place is what a log protects: values by key, those in place and those that are durable there.
 type place struct {
-	mu      sync.Mutex
-	now     map[string]string
-	durable map[string]string
-	replays int
-	settle  error // of Settle
-	hold    chan struct{}
+	mu         sync.Mutex
+	now        map[string]string
+	durable    map[string]string
+	replays    int
+	checkpoint error // of Checkpoint
+	hold       chan struct{}
 }
 
 func newPlace() *place { return &place{now: map[string]string{}, durable: map[string]string{}} }
@@ -68,7 +68,7 @@ func (p *place) options(dir, boot string) redolog.Options {
 			}
 			return nil
 		},
-		Settle: func(keys []string) error {
+		Checkpoint: func(keys []string) error {
 			if p.hold != nil {
 				<-p.hold
 			}
@@ -80,7 +80,7 @@ func (p *place) options(dir, boot string) redolog.Options {
 			for _, key := range keys {
 				p.durable[key] = p.now[key]
 			}
-			return p.settle
+			return p.checkpoint
 		},
 	}
 }
@@ -199,7 +199,7 @@ func TestEntriesSurviveACrash(t *testing.T) {
 		t.Fatal(err)
 	}
 	if third := after.crash(); third.open(t, left, "c").Close() != nil || third.replays > 0 || third.get("c") != want["c"] {
-		t.Errorf("what was settled was replayed, or was not settled: %d, %.20q", third.replays, third.get("c"))
+		t.Errorf("what was checkpointed was replayed, or was not checkpointed: %d, %.20q", third.replays, third.get("c"))
 	}
 }
 
@@ -218,8 +218,8 @@ func TestWhatIsInPlaceIsNewerInTheSameRunOfTheMachine(t *testing.T) {
 	if p.replays > 0 || p.durable["k"] != "new" {
 		t.Errorf("replayed %d times; durable is %q", p.replays, p.durable["k"])
 	}
-	p.settle = errors.New("no disk")
-	if _, err := redolog.Open(p.options(copied(t, dir), "a")); !errors.Is(err, p.settle) {
+	p.checkpoint = errors.New("no disk")
+	if _, err := redolog.Open(p.options(copied(t, dir), "a")); !errors.Is(err, p.checkpoint) {
 		t.Errorf("opened with %v", err)
 	}
 }
@@ -368,15 +368,15 @@ func TestAKnownKeyWaitsForRoom(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBeSettledIsKept(t *testing.T) {
+func TestWhatCannotBeCheckpointedIsKept(t *testing.T) {
 	dir, p := t.TempDir(), newPlace()
 	p.made(t, dir)
 	l := p.open(t, dir, "a")
 	if err := p.write(l, "k", "value"); err != nil {
 		t.Fatal(err)
 	}
-	p.settle = errors.New("no disk")
-	if err := l.Close(); !errors.Is(err, p.settle) {
+	p.checkpoint = errors.New("no disk")
+	if err := l.Close(); !errors.Is(err, p.checkpoint) {
 		t.Fatalf("closed with %v", err)
 	}
 	after := newPlace()

@@ -174,7 +174,7 @@ func (d *delivery) run(ctx context.Context) (archive.ID, error) {
 	}
 	for {
 		if cause != nil {
-			v := d.settle(ctx, cause)
+			v := d.findOut(ctx, cause)
 			if v.found {
 				return d.confirm(v.id)
 			}
@@ -234,7 +234,7 @@ func (d *delivery) resolve(ctx context.Context) (archive.ID, error) {
 	if !d.u.rec.Load().inDoubt() {
 		return 0, d.fail(ctx, fmt.Errorf("it was not sent: %w", errCutOff), false)
 	}
-	v := d.settle(ctx, errCutOff)
+	v := d.findOut(ctx, errCutOff)
 	if v.found {
 		return d.confirm(v.id)
 	}
@@ -294,7 +294,7 @@ func (d *delivery) awaitLate(ctx context.Context, doc archive.ID) error {
 			return fmt.Errorf("given up while an earlier replacement of document %d may still arrive: %w", doc, err)
 		}
 	}
-	return d.u.spool.SettleRemovals()
+	return d.u.spool.SyncRemovals()
 }
 
 // lateReplacement is how long a replacement of the document that was not answered, or was cut

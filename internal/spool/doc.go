@@ -59,7 +59,7 @@
 //
 // The order is Upload.mu (one transition at a time, held while its record is written), content.mu
 // (the bytes), content.files (the descriptor), then all others, under which nothing is locked;
-// but trash.sweeping comes before trash.mu. The redo log settles without Upload.mu, whose holder may
+// but trash.sweeping comes before trash.mu. The redo log is checkpointed without Upload.mu, whose holder may
 // wait for it. The archive, and what Update and CommitAs are given,
 // are called without any of them, Options.Fault and Options.MakeRoom with.
 package spool

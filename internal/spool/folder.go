@@ -65,7 +65,7 @@ func (d *delivery) makeFolder(ctx context.Context, m FolderMaker) (archive.ID, e
 		if cause == nil {
 			v = d.looks(context.WithoutCancel(ctx))
 		} else {
-			v = d.settle(ctx, cause)
+			v = d.findOut(ctx, cause)
 		}
 		switch {
 		case v.found:
@@ -91,7 +91,7 @@ func (d *delivery) makeFolder(ctx context.Context, m FolderMaker) (archive.ID, e
 		case err == nil && id != 0:
 			return d.confirm(id)
 		case err == nil: // it is not asked for again: that would make a second one
-			v := d.settle(ctx, errNotListed)
+			v := d.findOut(ctx, errNotListed)
 			if v.found {
 				return d.confirm(v.id)
 			}

@@ -45,12 +45,12 @@ func joinIDs(ids []archive.ID) string {
 	return strings.Join(texts, " or ")
 }
 
-// settle looks until it is clear whether what was sent arrived, or patience ends. A document
+// findOut looks until it is clear whether what was sent arrived, or patience ends. A document
 // can be listed late, so it is absent only when looks over some time do not show it. Where the
 // service had said that it did not take it, two looks are enough: a proxy may say so after the
 // service took it. The first of them comes at once, because a service that does not even
 // answer that is not waited for.
-func (d *delivery) settle(ctx context.Context, cause error) verdict {
+func (d *delivery) findOut(ctx context.Context, cause error) verdict {
 	p := &d.patience
 	p.start()
 	quick := declined(cause)
@@ -72,7 +72,7 @@ func (d *delivery) settle(ctx context.Context, cause error) verdict {
 			if quick && absent == 1 && p.obey(ctx, cause, since) {
 				continue
 			}
-			left := Settling(p.policy.RetryFor) - p.now().Sub(since)
+			left := LookFor(p.policy.RetryFor) - p.now().Sub(since)
 			if absent > 1 && (quick || left <= 0) || !p.pause(ctx, left) {
 				return v
 			}
@@ -134,7 +134,7 @@ func (d *delivery) identify(ctx context.Context) archive.ID {
 	since := p.now()
 	for {
 		id, late := d.lookForID(context.WithoutCancel(ctx))
-		left := Settling(p.policy.RetryFor) - p.now().Sub(since)
+		left := LookFor(p.policy.RetryFor) - p.now().Sub(since)
 		if !late || left <= 0 || !p.pause(ctx, left) {
 			return id
 		}

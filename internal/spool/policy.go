@@ -25,7 +25,7 @@ const (
 	foregroundAttempts = 4
 	firstWait          = 200 * time.Millisecond // doubled up to longestWait
 	longestWait        = 5 * time.Second
-	longestSettling    = 30 * time.Second
+	longestLook        = 30 * time.Second
 )
 
 // patience is what is left of a policy in one delivery.
@@ -47,9 +47,9 @@ func (p *patience) start() {
 // restart has the next look begin another budget.
 func (p *patience) restart() { p.budget, p.pauses = nil, 0 }
 
-// Settling is how long a caller that repeats for retryFor looks for a document before it counts
+// LookFor is how long a caller that repeats for retryFor looks for a document before it counts
 // as absent: a folder may list it late.
-func Settling(retryFor time.Duration) time.Duration { return min(retryFor/2, longestSettling) }
+func LookFor(retryFor time.Duration) time.Duration { return min(retryFor/2, longestLook) }
 
 // next is how long the next pause is.
 func (p *patience) next() time.Duration {

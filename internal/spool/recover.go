@@ -18,7 +18,7 @@ func (s *Spool) recover() error {
 	entries, err := os.ReadDir(s.dir)
 	removed := func(e os.DirEntry) bool { return strings.HasPrefix(e.Name(), trashPrefix) }
 	if err == nil && slices.ContainsFunc(entries, removed) {
-		err = durable.SyncDir(s.dir) // the last run may have ended before it did that (SettleRemovals)
+		err = durable.SyncDir(s.dir) // the last run may have ended before it did that (SyncRemovals)
 	}
 	if err != nil {
 		return err

@@ -48,22 +48,22 @@ func (s *Spool) openRedo() (err error) {
 	opened := false
 	log, err := redolog.Open(redolog.Options{
 		Dir: dir, Size: s.opts.RedoSize, Boot: s.opts.Boot, Log: s.log, Replay: s.replay,
-		Settle: func(ids []string) error {
+		Checkpoint: func(ids []string) error {
 			if opened {
-				return s.settle(ids)
+				return s.checkpoint(ids)
 			}
-			return s.settleLeft(ids)
+			return s.checkpointLeft(ids)
 		},
 	})
 	opened, s.redo = true, log
 	return err
 }
 
-// settleLeft settles what an earlier run left. Beside what its log says it may have written a record
+// checkpointLeft checkpoints what an earlier run left. Beside what its log says it may have written a record
 // that says it is durable, and have ended before it was.
-func (s *Spool) settleLeft(ids []string) error {
+func (s *Spool) checkpointLeft(ids []string) error {
 	for _, id := range ids {
-		s.unsettled.Store(id, true)
+		s.unsynced.Store(id, true)
 	}
 	names, err := os.ReadDir(s.dir)
 	if err != nil {
@@ -75,10 +75,10 @@ func (s *Spool) settleLeft(ids []string) error {
 			others = append(others, e.Name())
 		}
 	}
-	if err := s.settle(others); err != nil { // nobody was told about what it might lose
+	if err := s.checkpoint(others); err != nil { // nobody was told about what it might lose
 		s.log.Warn(err)
 	}
-	return s.settle(ids)
+	return s.checkpoint(ids)
 }
 
 // logged is what the redo log says of an upload.
@@ -166,7 +166,7 @@ type removals struct {
 	// ending is closed, under mu, by the first call of end.
 	ending chan struct{}
 
-	settling sync.Mutex // while some are made durable
+	syncing sync.Mutex // while some are made durable
 
 	mu    sync.Mutex
 	ended bool // +checklocks:mu
@@ -207,7 +207,7 @@ func (q *removals) run(s *Spool) {
 		case <-time.After(removeAfter):
 		case <-q.ending:
 		}
-		_ = q.settle(s) // which says so
+		_ = q.sync(s) // which says so
 		q.mu.Lock()
 		goOn = len(q.waiting) > 0
 		q.busy = goOn
@@ -215,10 +215,10 @@ func (q *removals) run(s *Spool) {
 	}
 }
 
-// settle makes durable all that were added before.
-func (q *removals) settle(s *Spool) error {
-	q.settling.Lock()
-	defer q.settling.Unlock()
+// sync makes durable all that were added before.
+func (q *removals) sync(s *Spool) error {
+	q.syncing.Lock()
+	defer q.syncing.Unlock()
 	q.mu.Lock()
 	batch := slices.Concat(q.failed, q.waiting)
 	q.waiting, q.failed = nil, nil
@@ -241,44 +241,44 @@ func (q *removals) settle(s *Spool) error {
 	return group.Wait()
 }
 
-// SettleRemovals returns when no crash of the machine brings back an upload that was removed. Until
+// SyncRemovals returns when no crash of the machine brings back an upload that was removed. Until
 // then a document that was uploaded must keep its name, place and content: the next start would look
 // for it as it was sent, and send it again.
-func (s *Spool) SettleRemovals() error { return s.removals.settle(s) }
+func (s *Spool) SyncRemovals() error { return s.removals.sync(s) }
 
-// settling is how many uploads are made durable in place at a time.
-const settling = 8
+// checkpoints is how many uploads are made durable in place at a time.
+const checkpoints = 8
 
-// settle makes uploads durable in place, or their removal. It does not take Upload.mu: whoever holds
+// checkpoint makes uploads durable in place, or their removal. It does not take Upload.mu: whoever holds
 // that may wait for the log.
-func (s *Spool) settle(ids []string) error {
+func (s *Spool) checkpoint(ids []string) error {
 	var group errgroup.Group
-	group.SetLimit(settling)
+	group.SetLimit(checkpoints)
 	for _, id := range ids {
 		group.Go(func() error {
-			err := s.settleOne(id)
+			err := s.checkpointUpload(id)
 			if err != nil {
-				s.unsettled.Store(id, true)
+				s.unsynced.Store(id, true)
 				return fmt.Errorf("upload %s: %w", id, s.saw(err))
 			}
-			s.unsettled.Delete(id)
+			s.unsynced.Delete(id)
 			return nil
 		})
 	}
 	return errors.Join(group.Wait(), durable.SyncDir(s.dir))
 }
 
-// settleOne makes an upload durable in place, but for the name of its directory.
-func (s *Spool) settleOne(id string) error {
+// checkpointUpload makes an upload durable in place, but for the name of its directory.
+func (s *Spool) checkpointUpload(id string) error {
 	dir := filepath.Join(s.dir, id)
 	u, ok := s.Get(id)
-	_, again := s.unsettled.Load(id)
+	_, again := s.unsynced.Load(id)
 	if again && ok {
 		u.content.mu.Lock()
 		defer u.content.mu.Unlock()
 	}
 	for _, name := range []string{dataFile(id), recordFile} {
-		if err := settleFile(filepath.Join(dir, name), again); err != nil {
+		if err := checkpointFile(filepath.Join(dir, name), again); err != nil {
 			return err
 		}
 	}
@@ -288,9 +288,9 @@ func (s *Spool) settleOne(id string) error {
 	return nil
 }
 
-// settleFile makes a file durable, if it is one. If an earlier sync of it may have failed the bytes are written
+// checkpointFile makes a file durable, if it is one. If an earlier sync of it may have failed the bytes are written
 // again, because the kernel does not sync what it could not write.
-func settleFile(path string, again bool) error {
+func checkpointFile(path string, again bool) error {
 	f, err := os.OpenFile(path, os.O_RDWR|unix.O_NOFOLLOW, 0) //nolint:gosec // below the spool's own directory
 	if ofDisk(err) {
 		return err

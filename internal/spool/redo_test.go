@@ -202,7 +202,7 @@ func TestTheRedoLogIsEmptied(t *testing.T) {
 func TestRewriteChangesNothing(t *testing.T) {
 	path, text := filepath.Join(t.TempDir(), "file"), strings.Repeat("0123456789", 30_000)
 	scribble(t, path, text)
-	must(t, settleFile(path, true))
+	must(t, checkpointFile(path, true))
 	if b, err := os.ReadFile(path); err != nil || string(b) != text {
 		t.Errorf("%d bytes, %v", len(b), err)
 	}
@@ -272,7 +272,7 @@ func TestRemovalsAreDurableBeforeADocumentMoves(t *testing.T) {
 		t.Fatal(err)
 	}
 	must(t, u.Remove())
-	must(t, s.SettleRemovals())
+	must(t, s.SyncRemovals())
 	wantGone(t, s, u)
 }
 

@@ -68,8 +68,8 @@ type Spool struct {
 	receipts receipts
 	redo     *redolog.Log // nil for none
 	removals removals
-	// unsettled are the ids of uploads that could not be made durable in place.
-	unsettled sync.Map
+	// unsynced are the ids of uploads that could not be made durable in place.
+	unsynced sync.Map
 
 	mu sync.RWMutex
 	// uploads are by id.

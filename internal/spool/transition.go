@@ -260,7 +260,7 @@ func (u *Upload) Remove() error {
 	}
 	lasts := u.journal.durable || u.State() == Confirmed
 	r := u.rec.Load()
-	later := u.spool.redo != nil && r.State == Confirmed && r.Queued // nobody waits (SettleRemovals)
+	later := u.spool.redo != nil && r.State == Confirmed && r.Queued // nobody waits (SyncRemovals)
 	trash, err := u.spool.hide(u.id, lasts && !later)
 	if err != nil {
 		if lasts { // a confirmation may not be durable, and the redo log may say that it is gone

@@ -47,7 +47,7 @@ func (c *Files) Rename(ctx context.Context, d *tree.Dir, name string, to *tree.D
 		target = over.Name
 	}
 	err = c.renameEntry(ctx, d, e, to, target, over)
-	if errors.Is(err, errSettled) {
+	if errors.Is(err, errNotLocal) {
 		return c.Rename(ctx, d, name, to, newName, flags)
 	}
 	if err == nil {
@@ -112,7 +112,7 @@ func (c *Files) renameHere(ctx context.Context, d *tree.Dir, e *tree.Entry, newN
 	shown := e.Doc.Load()
 	send := names.ToSend(shown, e.Name, newName)
 	if send != "" {
-		if err := c.settle(e); err != nil {
+		if err := c.syncRemovals(e); err != nil {
 			return err
 		}
 		id := shown.ID
@@ -145,14 +145,14 @@ func (c *Files) renameHere(ctx context.Context, d *tree.Dir, e *tree.Entry, newN
 	return nil
 }
 
-// settle returns when no crash of the machine can make the next mount look for a document where it
+// syncRemovals returns when no crash of the machine can make the next mount look for a document where it
 // was uploaded to.
-func (c *Files) settle(e *tree.Entry) error {
+func (c *Files) syncRemovals(e *tree.Entry) error {
 	if f := staging.FileAt(e); f != nil {
 		f.Commit.Lock() // whoever archived it has removed its upload
 		defer f.Commit.Unlock()
 	}
-	return c.s.Spool.SettleRemovals()
+	return c.s.Spool.SyncRemovals()
 }
 
 // errUnclear says that the inbox still lists a document while the target folder lists a new one
@@ -162,7 +162,7 @@ var errUnclear = errors.New("it is unclear whether it was archived")
 // archiveDocument moves an inbox document into a folder of the archive, with the keywords that were
 // set on it. Open handles keep their file, even if the service gives the document a new id.
 func (c *Files) archiveDocument(ctx context.Context, d *tree.Dir, e *tree.Entry, to *tree.Dir, newName string) error {
-	if err := c.settle(e); err != nil {
+	if err := c.syncRemovals(e); err != nil {
 		return err
 	}
 	if err := to.Tree.LoadDocuments(ctx, to, tree.NeedNames); err != nil {
@@ -355,8 +355,8 @@ func (c *Files) hideLocked(d *tree.Dir, shown *tree.Entry, doc *archive.Document
 	d.Shown.Hide(hidden)
 }
 
-// errSettled says that a file was archived or failed while its rename waited for Commit.
-var errSettled = errors.New("the file is not local any more")
+// errNotLocal says that a file was archived or failed while its rename waited for Commit.
+var errNotLocal = errors.New("the file is not local any more")
 
 // renameLocal renames a file that is not archived. A rename from a temporary name to a real one
 // archives it; on an error the file keeps the temporary name. The rename waits for an upload in
@@ -399,7 +399,7 @@ func lockCommits(a, b *staging.File) {
 func (c *Files) renameLocalLocked(ctx context.Context, f *staging.File, to *tree.Dir, newName string, over *tree.Entry, other *staging.File) error {
 	up := f.Pending()
 	if d, _ := f.Place(); up == nil || d == nil {
-		return errSettled
+		return errNotLocal
 	}
 	replaced, err := c.mayReplace(to, newName, over)
 	if err == nil {

@@ -62,7 +62,7 @@ var ErrElsewhere = errors.New("it has left the inbox for another place or name")
 // LookLate looks for a document that has left its inbox, for as long as a service may take to list
 // it in its folder. The error says that it is not there.
 func (s *Service) LookLate(ctx context.Context, look func(context.Context) (bool, error)) (bool, error) {
-	end := s.Now().Add(spool.Settling(s.RetryFor))
+	end := s.Now().Add(spool.LookFor(s.RetryFor))
 	for looks := 1; ; looks++ {
 		switch found, err := look(ctx); {
 		case found:

@@ -252,7 +252,7 @@ func (v *delivery) ArrivedLocked(ctx context.Context, f *File, up *spool.Upload,
 	if err := up.Open(); err == nil { // a program may open the file while its bytes move
 		defer up.Close() //nolint:errcheck // the bytes are archived
 	}
-	v.s.settle(up, id)
+	v.s.cacheBytes(up, id)
 	if id == 0 && v.s.awaits(up, &r) {
 		return // the first listing of its folder finds the document
 	}
@@ -311,10 +311,10 @@ func (v *delivery) become(f *File, d *tree.Dir, doc *archive.Document) {
 	}
 }
 
-// settle moves the bytes of a confirmed upload into the content cache, so that reading them back
+// cacheBytes moves the bytes of a confirmed upload into the content cache, so that reading them back
 // downloads nothing, and keeps their modification time. It leaves a document alone that the archive
 // already had (Record.Had).
-func (s *Area) settle(up *spool.Upload, id archive.ID) {
+func (s *Area) cacheBytes(up *spool.Upload, id archive.ID) {
 	r := up.Record()
 	s.Service.Failures.Mend(&r)
 	if id != 0 && r.Had == "" {

@@ -84,7 +84,7 @@ func (q *queuedFolders) made(up *spool.Upload, id archive.ID) {
 	delete(q.s.waiting, from)
 	q.s.mu.Unlock()
 	if d != nil {
-		q.settleDir(d, id)
+		q.giveID(d, id)
 	}
 	for _, inside := range q.s.Spool.List() {
 		if inside.Record().Within == up.ID() {
@@ -101,9 +101,9 @@ func (q *queuedFolders) made(up *spool.Upload, id archive.ID) {
 	q.s.queue.Resume()
 }
 
-// settleDir gives a queued directory the id of its folder. If a listing was faster and shows the
+// giveID gives a queued directory the id of its folder. If a listing was faster and shows the
 // folder under another name, that name disappears.
-func (q *queuedFolders) settleDir(d *tree.Dir, id archive.ID) {
+func (q *queuedFolders) giveID(d *tree.Dir, id archive.ID) {
 	parent, name := d.Place()
 	parent.Mu.Lock()
 	e := parent.Shown.Get(name)

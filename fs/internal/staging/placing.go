@@ -272,7 +272,7 @@ func (p *placing) Identify(ctx context.Context, d *tree.Dir, list []archive.Docu
 	for up, ids := range found {
 		asks.Go(func() error {
 			if id := spool.Identify(ctx, up, p.s.Service.Archive, ids); id != 0 {
-				p.s.settle(up, id)
+				p.s.cacheBytes(up, id)
 			}
 			return nil
 		})

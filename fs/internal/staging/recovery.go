@@ -27,7 +27,7 @@ func (s *Area) Recover() {
 		case r.State == spool.Confirmed && r.Directory:
 			s.Folders.made(up, r.Document)
 		case r.State == spool.Confirmed:
-			s.settle(up, r.Document)
+			s.cacheBytes(up, r.Document)
 			s.Service.Work.Go(func() { s.conclude(context.Background(), up, r.Document) })
 		case r.Queued:
 			s.await(up)
@@ -88,7 +88,7 @@ func (s *Area) resolve(ctx context.Context, up *spool.Upload) (wait bool, err er
 		s.Service.Failures.Add("archive", up, r.Path+"/"+r.Name, err)
 		return false, err
 	}
-	s.settle(up, id)
+	s.cacheBytes(up, id)
 	s.listAgain(&r)
 	s.conclude(ctx, up, id)
 	return false, nil

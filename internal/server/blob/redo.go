@@ -23,8 +23,8 @@ const (
 	// logged is the most bytes of contents that are published together through the log. More of them
 	// are synced in place: they would be written twice, and the syncs cost less than that.
 	logged = 1 << 20
-	// settlers is how many contents are synced in place at a time.
-	settlers = 32
+	// syncers is how many contents are synced in place at a time.
+	syncers = 32
 )
 
 // LogOptions configure the redo log of Files.
@@ -41,7 +41,7 @@ type LogOptions struct {
 // the files of the contents that an earlier run left in its log. It must be called before Publish, if at
 // all, and ends with Close.
 func (f *Files) KeepLog(o LogOptions) error {
-	opened, err := redolog.Open(redolog.Options{Dir: f.dir, Size: o.Size, Worth: o.Worth, Replay: f.replay, Settle: f.settle, Log: o.Log})
+	opened, err := redolog.Open(redolog.Options{Dir: f.dir, Size: o.Size, Worth: o.Worth, Replay: f.replay, Checkpoint: f.checkpoint, Log: o.Log})
 	if err != nil {
 		return fmt.Errorf("contents: %w", err)
 	}
@@ -81,15 +81,15 @@ func (f *Files) appendAll(named []durable.Named, contents []*stagedFile) error {
 func (f *Files) append(staged *stagedFile) error {
 	err := f.log.Append(redolog.Entry{Key: staged.digest, Body: io.NewSectionReader(staged, 0, staged.size)})
 	if errors.Is(err, redolog.ErrFull) {
-		return f.settle([]string{staged.digest})
+		return f.checkpoint([]string{staged.digest})
 	}
 	return err
 }
 
-// settle makes contents durable in place. Removed ones are left out.
-func (f *Files) settle(digests []string) error {
+// checkpoint makes contents durable in place. Removed ones are left out.
+func (f *Files) checkpoint(digests []string) error {
 	var group errgroup.Group
-	group.SetLimit(settlers)
+	group.SetLimit(syncers)
 	shards := map[string]bool{}
 	for _, digest := range digests {
 		group.Go(func() error { return f.syncFile(digest) })
@@ -142,7 +142,7 @@ func is(content []byte, digest string) bool {
 	return hex.EncodeToString(sum[:]) == digest
 }
 
-// replay writes again the contents of entries that a crash has lost or torn. Settle follows. Removed ones
+// replay writes again the contents of entries that a crash has lost or torn. Checkpoint follows. Removed ones
 // come back, and are swept like all that an interrupted run left.
 func (f *Files) replay(entries []redolog.Entry) error {
 	for _, e := range entries {

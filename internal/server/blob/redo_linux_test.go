@@ -221,7 +221,7 @@ func TestALogThatDoesNotFit(t *testing.T) {
 	}
 }
 
-// Contents are published and removed at the same time, also while the log is settled.
+// Contents are published and removed at the same time, also while the log is checkpointed.
 func TestManyUseTheLog(t *testing.T) {
 	dir := t.TempDir()
 	files := logging(t, dir)
@@ -287,7 +287,7 @@ func TestInAProcessOfItsOwn(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		more, err := publish(files, -2, 200) // in new sub-directories, and more than the log takes: some are settled
+		more, err := publish(files, -2, 200) // in new sub-directories, and more than the log takes: some are checkpointed
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -183,7 +183,7 @@ func spooling() []Mutation {
 		},
 		{
 			Name: "a document is renamed before its upload is gone for good", File: "fs/internal/change/renames.go",
-			Old: "return c.s.Spool.SettleRemovals()", New: "return nil", Async: true,
+			Old: "return c.s.Spool.SyncRemovals()", New: "return nil", Async: true,
 			Focus: history.Focus{Kinds: slices.Repeat([]history.Kind{history.Move}, 4), Service: history.Full, Session: crash()},
 		},
 		{

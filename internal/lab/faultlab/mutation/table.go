@@ -52,7 +52,7 @@ func rules() []Mutation {
 	return []Mutation{
 		{
 			Name: "no look before a repeat", File: "internal/spool/deliver.go",
-			Old: "v := d.settle(ctx, cause)\n", New: "d.patience.start()\n\t\t\tv := verdict{}\n",
+			Old: "v := d.findOut(ctx, cause)\n", New: "d.patience.start()\n\t\t\tv := verdict{}\n",
 			Focus: history.Focus{Service: history.Full, Kinds: []history.Kind{history.Write}, Session: unanswered()},
 		},
 		{
@@ -102,7 +102,7 @@ func rules() []Mutation {
 		},
 		{
 			Name: "what was cut off while it was sent is not looked for", File: "internal/spool/deliver.go",
-			Old: "v := d.settle(ctx, errCutOff)\n", New: "v := verdict{}\n",
+			Old: "v := d.findOut(ctx, errCutOff)\n", New: "v := verdict{}\n",
 			Focus: history.Focus{
 				Kinds: []history.Kind{history.Write}, Service: history.Full,
 				Session: killedAt(spool.PointAnswered, history.Kill),
