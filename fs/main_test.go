@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/signal"
 	"strings"
+	"syscall"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -14,6 +15,10 @@ func TestMain(m *testing.M) {
 	if os.Getenv(asProgram) != "" {
 		serveJobs(os.Stdin, os.Stdout)
 		return
+	}
+	if err := uninterrupted(); err != nil {
+		println(err.Error())
+		os.Exit(1)
 	}
 	if signal.Ignored(os.Interrupt) { // as in a shell's background job; programs of tests must not inherit that
 		signal.Notify(make(chan os.Signal, 1), os.Interrupt)
@@ -41,6 +46,25 @@ func TestMain(m *testing.M) {
 		_ = os.Remove(dir) // it is empty, unless something has failed
 		os.Exit(code)
 	}))
+}
+
+// uninterrupted runs this program again without the signals by which Go preempts threads. One that
+// comes while a request waits to be read by the mount makes the kernel fail it (EINTR). The os
+// package repeats such calls; tests that use system calls directly do not.
+func uninterrupted() error {
+	const setting = "asyncpreemptoff=1"
+	given := os.Getenv("GODEBUG")
+	if strings.Contains(given, setting) {
+		return nil
+	}
+	program, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	if err := os.Setenv("GODEBUG", strings.TrimPrefix(given+","+setting, ",")); err != nil {
+		return err
+	}
+	return syscall.Exec(program, os.Args, os.Environ())
 }
 
 // openFiles returns the file of each descriptor of this process.

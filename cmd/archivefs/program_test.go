@@ -117,7 +117,7 @@ func (p *program) said() string {
 // line waits for a line of output that begins with prefix, and returns the rest of it.
 func (p *program) line(prefix string) string {
 	p.t.Helper()
-	limit := time.After(time.Minute)
+	limit := time.After(5 * time.Minute)
 	for {
 		select {
 		case text, open := <-p.lines:

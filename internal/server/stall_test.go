@@ -158,7 +158,7 @@ func TestASenderThatIsTooSlow(t *testing.T) {
 
 // A client that is answered before it sends the body cannot keep the connection open by sending nothing.
 func TestABodyThatNobodyWantsIsNotWaitedFor(t *testing.T) {
-	h := start(t, func(o *server.Options) { o.Stall = 20 * time.Millisecond })
+	h := start(t, func(o *server.Options) { o.Stall = time.Second })
 	answers := rest(t, raw(t, h.serving(), "POST /api/v2/file-upload HTTP/1.1\r\nHost: h\r\nContent-Length: 1000\r\n\r\n"))
 	if len(answers) != 1 || answers[0].status != http.StatusUnauthorized {
 		t.Errorf("%+v", answers)
