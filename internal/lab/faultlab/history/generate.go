@@ -20,6 +20,9 @@ type Focus struct {
 	Session Session
 	// Fsync makes all actions sync what they wrote.
 	Fsync bool
+	// Size is the length of what the actions write in bytes, which few crashes damage when it is
+	// short; 0: drawn.
+	Size int
 }
 
 // generator draws a history.
@@ -93,6 +96,9 @@ func (g *generator) focused(f *Focus) {
 		for _, kind := range f.Kinds {
 			a := g.action(kind)
 			a.Fsync = a.Fsync || f.Fsync
+			if f.Size > 0 {
+				a.Size = f.Size
+			}
 			step = append(step, a)
 		}
 		s.Steps = append(s.Steps, step)

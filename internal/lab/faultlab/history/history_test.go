@@ -77,7 +77,7 @@ func TestContentsDiffer(t *testing.T) {
 func TestAFocusIsFollowed(t *testing.T) {
 	o := both()
 	o.Focus = &history.Focus{
-		Service: history.Full, Kinds: []history.Kind{history.Write}, Fsync: true,
+		Service: history.Full, Kinds: []history.Kind{history.Write}, Fsync: true, Size: 2,
 		Session: history.Session{Point: history.Strike{Point: spool.PointRecover, Nth: 1, Deed: history.KillThere}, End: history.Crash},
 	}
 	h := history.New(1, 1, o)
@@ -90,8 +90,8 @@ func TestAFocusIsFollowed(t *testing.T) {
 	}
 	for _, step := range last.Steps {
 		for _, a := range step {
-			if a.Kind != history.Write || !a.Fsync {
-				t.Errorf("action %+v, want a synced write", a)
+			if a.Kind != history.Write || !a.Fsync || a.Size != 2 {
+				t.Errorf("action %+v, want a synced write of 2 bytes", a)
 			}
 		}
 	}

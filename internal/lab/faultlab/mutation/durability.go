@@ -2,6 +2,7 @@ package mutation
 
 import (
 	"slices"
+	"time"
 
 	"github.com/archivefs/archivefs/internal/lab/faultlab/history"
 	"github.com/archivefs/archivefs/internal/lab/faultlab/proxy"
@@ -26,6 +27,15 @@ func refusals() history.Focus {
 // archived are files that are archived, and gone from the spool, when the machine crashes.
 func archived() history.Focus {
 	return history.Focus{Kinds: slices.Repeat([]history.Kind{history.Write}, 8), Service: history.Full, Session: crash()}
+}
+
+// sentUnheard are small files that the service has, and nobody here knows it, when the machine
+// crashes: their bytes may have reached the medium, and of their records only the first.
+func sentUnheard() history.Focus {
+	s := crash()
+	s.Moment = 400 * time.Millisecond
+	s.Net = []proxy.Fault{{Op: proxy.Upload, Nth: 1, Times: always, Deed: proxy.HangAfter, For: time.Second}}
+	return history.Focus{Kinds: slices.Repeat([]history.Kind{history.Write}, 8), Size: 2, Service: history.Full, Session: s}
 }
 
 // queued are files that a close has accepted when the machine crashes, and the service has
@@ -169,7 +179,7 @@ func spooling() []Mutation {
 		{
 			Name: "what a crash of the machine left volatile is trusted", File: "internal/spool/recover.go",
 			Old: "if r.Boot != \"\" && r.Boot != s.opts.Boot {", New: "if r.Boot == \"never\" {",
-			Focus: history.Focus{Kinds: []history.Kind{history.Write, history.Write}, Service: history.Full, Session: killedAt(spool.PointAnswered, history.Crash)},
+			Focus: sentUnheard(),
 		},
 		{
 			Name: "a removed upload may come back in half", File: "internal/spool/create.go",
