@@ -82,9 +82,8 @@ func TestCrashBetweenTheSteps(t *testing.T) {
 // emptyLogs returns what makes the directories of spools whose redo logs are in use, and empty.
 func emptyLogs(t *testing.T) func() string {
 	t.Helper()
-	s := openLogged(t)
-	must(t, s.Close())
-	return func() string { return copyDir(t, s.dir) }
+	dir := loggedDir(t)
+	return func() string { return copyDir(t, dir) }
 }
 
 func crashBetweenTheSteps(t *testing.T, newDir func() string) {
