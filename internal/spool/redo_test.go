@@ -14,7 +14,7 @@ import (
 // testLog is the size of the files of a redo log, in bytes: bodies of up to 4 KiB are logged.
 const testLog = 64 << 10
 
-// openLogged opens the spool of loggedDir.
+// openLogged opens a spool whose next changes are logged.
 func openLogged(t *testing.T) *Spool {
 	t.Helper()
 	s, _ := open(t, loggedDir(t), on("one"), func(o *Options) { o.RedoSize = testLog })
@@ -22,7 +22,7 @@ func openLogged(t *testing.T) *Spool {
 }
 
 // loggedDir makes the directory of a spool whose redo log has both of its files, and nothing in them:
-// what happens next is logged.
+// what the next run changes is logged.
 func loggedDir(t *testing.T) string {
 	t.Helper()
 	s, _ := open(t, t.TempDir(), on("one"), func(o *Options) { o.RedoSize = testLog })

@@ -20,8 +20,7 @@ type Focus struct {
 	Session Session
 	// Fsync makes all actions sync what they wrote.
 	Fsync bool
-	// Size is the length of what the actions write in bytes, which few crashes damage when it is
-	// short; 0: drawn.
+	// Size is the length of each file in bytes, 0 for a random one. A crash rarely damages a short file.
 	Size int
 }
 

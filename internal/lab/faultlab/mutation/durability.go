@@ -29,9 +29,9 @@ func archived() history.Focus {
 	return history.Focus{Kinds: slices.Repeat([]history.Kind{history.Write}, 8), Service: history.Full, Session: crash()}
 }
 
-// sentUnheard are small files that the service has, and nobody here knows it, when the machine
-// crashes: their bytes may have reached the medium, and of their records only the first.
-func sentUnheard() history.Focus {
+// unheard are small files that the service has archived without an answer when the machine crashes.
+// A crash may leave their bytes whole, and of their records only the first.
+func unheard() history.Focus {
 	s := crash()
 	s.Moment = 400 * time.Millisecond
 	s.Net = []proxy.Fault{{Op: proxy.Upload, Nth: 1, Times: always, Deed: proxy.HangAfter, For: time.Second}}
@@ -179,7 +179,7 @@ func spooling() []Mutation {
 		{
 			Name: "what a crash of the machine left volatile is trusted", File: "internal/spool/recover.go",
 			Old: "if r.Boot != \"\" && r.Boot != s.opts.Boot {", New: "if r.Boot == \"never\" {",
-			Focus: sentUnheard(),
+			Focus: unheard(),
 		},
 		{
 			Name: "a removed upload may come back in half", File: "internal/spool/create.go",
