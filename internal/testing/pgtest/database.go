@@ -13,7 +13,10 @@ import (
 
 // quick are settings of a server whose data need not survive anything.
 func quick() []string {
-	return []string{"-c fsync=off", "-c synchronous_commit=off", "-c full_page_writes=off", "-c max_connections=300", "-c jit=off"}
+	return []string{
+		"-c fsync=off", "-c synchronous_commit=off", "-c full_page_writes=off", "-c wal_level=minimal", "-c max_wal_senders=0",
+		"-c autovacuum=off", "-c max_connections=300", "-c jit=off",
+	}
 }
 
 // shared is the one server of a test process for all tests that need no more than a database.
