@@ -30,7 +30,7 @@ func StatusCommand() *cli.Command {
 			"   away     the service does not answer, or refuses the credentials: what is known is shown,\n" +
 			"            and the last error says why. With --writes async uploads wait, with sync they fail\n" +
 			"   disk     the disk that keeps what waits to be archived takes no files: it is read-only, full\n" +
-			"            or failing, and nothing can be put in\n" +
+			"            or failing, and new files may be refused\n" +
 			"   failing  uploads failed and wait for your decision: see archivefs uploads list MOUNTPOINT",
 		Flags: append([]cli.Flag{
 			command.JSONFlag(),
@@ -78,7 +78,7 @@ func healthInWords(dir string, s *fs.Status) string {
 		}
 		return text
 	case fs.HealthDisk:
-		return s.Health + ": nothing can be put in, because the disk of the state directory takes no files"
+		return s.Health + ": new files may be refused, because the disk of the state directory is full, read-only or failing"
 	case fs.HealthFailing:
 		return s.Health + ": " + command.Doing(failed, "upload", "failed and waits", "failed and wait") + " for your decision; " + list
 	}
