@@ -45,7 +45,7 @@ func TestStatusExplainsHealth(t *testing.T) {
 		"health away: the service does not answer, or cannot do what it is asked; what is known is shown; 2 uploads failed, " + see:                withUploads(fs.HealthAway, failed, failed),
 		"health failing: 1 upload failed and waits for your decision; " + see:                                                                      withUploads(fs.HealthFailing, failed, pending),
 		"health failing: 2 uploads failed and wait for your decision; " + see:                                                                      withUploads(fs.HealthFailing, failed, failed),
-		"health disk: new files may be refused, because the disk of the state directory is full, read-only or failing":                                               {Health: fs.HealthDisk},
+		"health disk: new files may be refused, because the disk of the state directory is full, read-only or failing":                             {Health: fs.HealthDisk},
 		"health new": {Health: "new"},
 	} {
 		wantLine(t, statusLines(t, &s), want)
