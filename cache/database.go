@@ -34,7 +34,7 @@ func openDatabase(path string, buckets ...string) (*database, error) {
 	if err == nil || !aboutContent(err) {
 		return d, err
 	}
-	if err := os.Remove(path); err != nil {
+	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) { // close may have removed it
 		return nil, fmt.Errorf("replace a broken file: %w", err)
 	}
 	return tryDatabase(path, buckets)

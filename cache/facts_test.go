@@ -1,6 +1,7 @@
 package cache_test
 
 import (
+	"encoding/binary"
 	"os"
 	"path/filepath"
 	"testing"
@@ -133,6 +134,20 @@ var damages = map[string]func(t *testing.T, path string){
 		}
 		for i := 2 * os.Getpagesize(); i < len(b); i++ {
 			b[i] = byte(i*7 + 1)
+		}
+		if err := os.WriteFile(path, b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	},
+	"the pages that name its buckets are empty": func(t *testing.T, path string) {
+		b, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		page := os.Getpagesize()
+		for _, meta := range [][]byte{b[:page], b[page:]} {
+			root := int(binary.NativeEndian.Uint64(meta[32:])) * page // after the header of the page, and what identifies the file
+			clear(b[root : root+page])
 		}
 		if err := os.WriteFile(path, b, 0o600); err != nil {
 			t.Fatal(err)
