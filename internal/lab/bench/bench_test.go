@@ -75,7 +75,7 @@ func TestSuiteAndPage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for workload, repeats := range map[string]int{"mount_ls": 1, "find_M_cold": 1, "cpin512": 1, "scale_1000_find": 1, "get512": 0} {
+	for workload, repeats := range map[string]int{"mount_ls": 1, "find_M_cold": 1, "cpin512": 1, "growth_10000_find": 1, "get512": 0} {
 		if e := s["archivefs"][workload]; e != nil && len(e.Times) != repeats || e == nil && repeats > 0 {
 			t.Errorf("%s: %+v", workload, e)
 		}

@@ -1,0 +1,180 @@
+//go:build linux
+
+package suite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/archivefs/archivefs/internal/lab/bench/corpus"
+	"github.com/archivefs/archivefs/internal/lab/bench/machine"
+)
+
+// groupGrowth measures archives that grow: more folders, with as many documents in each.
+const groupGrowth = "growth"
+
+// perFolder is how many documents a folder has.
+const perFolder = 100
+
+// growthLimit is what a command may take, over ten million documents on a busy machine.
+const growthLimit = 30 * time.Minute
+
+// GrowthName is the name of a measure of an archive with that many documents.
+func GrowthName(documents int, what string) string {
+	return fmt.Sprintf("growth_%d_%s", documents, what)
+}
+
+// growthParts are what is measured of each: until the root is listed, the first ls of a
+// folder deep below, find, find again; memory (MiB) of the mount after the first find and at most
+// until then, and its processor time.
+func growthParts() []string {
+	return []string{"mount", "ls", "find", "find_warm", "rss_MB", "peak_MB", "cpu_s"}
+}
+
+// growthSizes are the numbers of folders that a mount is tried with.
+func growthSizes(shape corpus.Shape) []int {
+	if shape.Name == corpus.Small {
+		return []int{1, 10, 100}
+	}
+	return []int{100, 1_000, 10_000, 100_000}
+}
+
+// measureGrowth mounts archives of each size, on the service and on the bare one.
+func (b *Bench) measureGrowth(ctx context.Context) error {
+	b.say("== %s", groupGrowth)
+	for _, folders := range growthSizes(b.Shape) {
+		if err := b.measureSize(ctx, folders); err != nil {
+			return fmt.Errorf("%d folders: %w", folders, err)
+		}
+	}
+	return nil
+}
+
+func (b *Bench) measureSize(ctx context.Context, folders int) error {
+	data := filepath.Join(b.dir, groupGrowth)
+	defer func() { _ = os.RemoveAll(data) }() // or the next run does
+	if err := errors.Join(os.RemoveAll(data), os.Mkdir(data, 0o700)); err != nil {
+		return err
+	}
+	began := time.Now()
+	if err := fillGrowth(ctx, data, folders); err != nil {
+		return fmt.Errorf("fill an archive: %w", err)
+	}
+	b.say("  filled an archive of %d documents in %s", folders*perFolder, time.Since(began).Round(time.Second))
+	for _, name := range []string{own, foreign} {
+		if !slices.Contains(b.Systems, name) {
+			continue
+		}
+		for _, part := range growthParts() {
+			b.results.Forget(name, GrowthName(folders*perFolder, part))
+		}
+		if err := b.measureGrown(ctx, systemOf(name), data, folders*perFolder); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// measureGrown measures mounts of the archive in a directory, which has n documents.
+func (b *Bench) measureGrown(ctx context.Context, sys *system, data string, n int) error {
+	srv, err := b.startService(ctx, groupGrowth, data, serviceOptions(sys.server)...)
+	if srv != nil {
+		b.servers[groupGrowth] = srv
+		defer func() {
+			srv.process.Stop()
+			delete(b.servers, groupGrowth)
+		}()
+	}
+	if err != nil {
+		return err
+	}
+	deep, err := srv.deep(ctx)
+	if err != nil {
+		return err
+	}
+	for range b.Repeats { // once at least, however slow
+		began := time.Now()
+		if err := b.firstLook(ctx, sys, srv, n, deep); err != nil {
+			return err
+		}
+		if err := b.walk(ctx, sys, srv, n); err != nil {
+			return err
+		}
+		if time.Since(began) > b.Slow {
+			break
+		}
+	}
+	return nil
+}
+
+// deep is the path of the first folder, of the first folder, and so on to the end.
+func (s *server) deep(ctx context.Context) (path string, err error) {
+	var id int64
+	for {
+		folders, err := s.folders(ctx, id)
+		if err != nil || len(folders) == 0 {
+			return path, err
+		}
+		id = folders[0].ID
+		path += "/" + folders[0].Name
+	}
+}
+
+// firstLook measures what somebody waits for who mounts and opens one folder.
+func (b *Bench) firstLook(ctx context.Context, sys *system, srv *server, n int, deep string) (err error) {
+	s, took, err := b.mount(ctx, sys, srv, srv.address, "DEEP="+deep)
+	defer func() { err = errors.Join(err, s.end(ctx)) }()
+	if err != nil {
+		return err
+	}
+	b.record(sys.name, GrowthName(n, "mount"), took.Seconds(), nil)
+	_, err = s.growthStep(ctx, GrowthName(n, "ls"), `ls "$MNT$DEEP" | wc -l`, perFolder)
+	return err
+}
+
+// walk measures find over all, twice.
+func (b *Bench) walk(ctx context.Context, sys *system, srv *server, n int) (err error) {
+	s, _, err := b.mount(ctx, sys, srv, srv.address)
+	defer func() { err = errors.Join(err, s.end(ctx)) }()
+	if err != nil {
+		return err
+	}
+	const all = `find "$MNT" -type f | wc -l`
+	usage, err := s.growthStep(ctx, GrowthName(n, "find"), all, n)
+	if err != nil {
+		return err
+	}
+	b.record(sys.name, GrowthName(n, "rss_MB"), usage.Resident, nil)
+	b.record(sys.name, GrowthName(n, "peak_MB"), usage.Peak, nil)
+	b.record(sys.name, GrowthName(n, "cpu_s"), usage.CPU, nil)
+	_, err = s.growthStep(ctx, GrowthName(n, "find_warm"), all, n)
+	return err
+}
+
+// growthStep measures a command that prints want. It returns what the mount took so far.
+func (s *session) growthStep(ctx context.Context, id, command string, want int) (machine.Usage, error) {
+	before, err := s.requests(ctx)
+	if err != nil {
+		return machine.Usage{}, err
+	}
+	r, err := machine.Run(ctx, command, s.env, growthLimit)
+	if err == nil && r.Output != strconv.Itoa(want) {
+		err = fmt.Errorf("printed %s, want %d", r.Output, want)
+	}
+	if err != nil {
+		return machine.Usage{}, fmt.Errorf("%s: %w", id, err)
+	}
+	usage := machine.UsageOf(s.family())
+	after, err := s.requests(ctx)
+	if err != nil {
+		return machine.Usage{}, err
+	}
+	s.b.record(s.sys.name, id, r.Took.Seconds(), since(before, after))
+	return usage, s.alive()
+}
