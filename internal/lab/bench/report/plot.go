@@ -30,8 +30,8 @@ func plots() []plot {
 const (
 	plotWidth  = 880
 	panelWidth = 430
-	barLeft    = 150 // where bars begin in a panel
-	barRoom    = 190 // the longest one
+	barLeft    = 185 // where bars begin in a panel
+	barRoom    = 155 // the longest one
 	barHeight  = 13
 	lineHeight = 18
 	titleRoom  = 30
