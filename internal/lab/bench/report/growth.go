@@ -118,7 +118,7 @@ func (t growthTarget) reached(system string) (reached, measured bool) {
 
 // growthTargetTable compares with the bounds.
 func growthTargetTable(s result.Set) string {
-	t := newTable("with "+largest(s)+" documents", "archivefs", "reached", "bare service", "reached", "target")
+	t := newTable("with the most documents", "archivefs", "reached", "bare service", "reached", "target")
 	for _, row := range growthTargets(s) {
 		cells := []string{row.title}
 		for _, system := range []string{own, foreign} {
@@ -128,15 +128,6 @@ func growthTargetTable(s result.Set) string {
 		t.add(append(cells, "at most "+row.text(row.bound))...)
 	}
 	return t.String()
-}
-
-// largest is the size of the largest archive in words.
-func largest(s result.Set) string {
-	sizes := growthSizes(s, own)
-	if len(sizes) == 0 {
-		return "no"
-	}
-	return thousands(sizes[len(sizes)-1])
 }
 
 // thousands writes a number with a comma for every three digits.
