@@ -25,8 +25,8 @@ const perFolder = 100
 // growthLimit is what a command may take, over ten million documents on a busy machine.
 const growthLimit = 30 * time.Minute
 
-// GrowthName is the name of a measure of an archive with that many documents.
-func GrowthName(documents int, what string) string {
+// growthName is the name of a measure of an archive with that many documents.
+func growthName(documents int, what string) string {
 	return fmt.Sprintf("growth_%d_%s", documents, what)
 }
 
@@ -72,7 +72,7 @@ func (b *Bench) measureSize(ctx context.Context, folders int) error {
 			continue
 		}
 		for _, part := range growthParts() {
-			b.results.Forget(name, GrowthName(folders*perFolder, part))
+			b.results.Forget(name, growthName(folders*perFolder, part))
 		}
 		if err := b.measureGrown(ctx, systemOf(name), data, folders*perFolder); err != nil {
 			return fmt.Errorf("%s: %w", name, err)
@@ -98,16 +98,17 @@ func (b *Bench) measureGrown(ctx context.Context, sys *system, data string, n in
 	if err != nil {
 		return err
 	}
+	g := grown{b, sys, srv, n}
 	slow := false
 	for range b.Repeats {
-		if err := b.firstLook(ctx, sys, srv, n, deep); err != nil {
+		if err := g.firstLook(ctx, deep); err != nil {
 			return err
 		}
 		if slow { // once is enough
 			continue
 		}
 		began := time.Now()
-		if err := b.walk(ctx, sys, srv, n); err != nil {
+		if err := g.walk(ctx); err != nil {
 			return err
 		}
 		slow = time.Since(began) > b.Slow
@@ -128,34 +129,47 @@ func (s *server) deep(ctx context.Context) (path string, err error) {
 	}
 }
 
+// grown is an archive of n documents, seen through a system.
+type grown struct {
+	b   *Bench
+	sys *system
+	srv *server
+	n   int
+}
+
+// record keeps one measure.
+func (g grown) record(what string, value float64) {
+	g.b.record(g.sys.name, growthName(g.n, what), value, nil)
+}
+
 // firstLook measures what somebody waits for who mounts and opens one folder.
-func (b *Bench) firstLook(ctx context.Context, sys *system, srv *server, n int, deep string) (err error) {
-	s, took, err := b.mount(ctx, sys, srv, srv.address, "DEEP="+deep)
+func (g grown) firstLook(ctx context.Context, deep string) (err error) {
+	s, took, err := g.b.mount(ctx, g.sys, g.srv, g.srv.address, "DEEP="+deep)
 	defer func() { err = errors.Join(err, s.end(ctx)) }()
 	if err != nil {
 		return err
 	}
-	b.record(sys.name, GrowthName(n, "mount"), took.Seconds(), nil)
-	_, err = s.growthStep(ctx, GrowthName(n, "ls"), `ls "$MNT$DEEP" | wc -l`, perFolder)
+	g.record("mount", took.Seconds())
+	_, err = s.growthStep(ctx, growthName(g.n, "ls"), `ls "$MNT$DEEP" | wc -l`, perFolder)
 	return err
 }
 
 // walk measures find over all, twice.
-func (b *Bench) walk(ctx context.Context, sys *system, srv *server, n int) (err error) {
-	s, _, err := b.mount(ctx, sys, srv, srv.address)
+func (g grown) walk(ctx context.Context) (err error) {
+	s, _, err := g.b.mount(ctx, g.sys, g.srv, g.srv.address)
 	defer func() { err = errors.Join(err, s.end(ctx)) }()
 	if err != nil {
 		return err
 	}
 	const all = `find "$MNT" -type f | wc -l`
-	usage, err := s.growthStep(ctx, GrowthName(n, "find"), all, n)
+	usage, err := s.growthStep(ctx, growthName(g.n, "find"), all, g.n)
 	if err != nil {
 		return err
 	}
-	b.record(sys.name, GrowthName(n, "rss_MB"), usage.Resident, nil)
-	b.record(sys.name, GrowthName(n, "peak_MB"), usage.Peak, nil)
-	b.record(sys.name, GrowthName(n, "cpu_s"), usage.CPU, nil)
-	_, err = s.growthStep(ctx, GrowthName(n, "find_warm"), all, n)
+	g.record("rss_MB", usage.Resident)
+	g.record("peak_MB", usage.Peak)
+	g.record("cpu_s", usage.CPU)
+	_, err = s.growthStep(ctx, growthName(g.n, "find_warm"), all, g.n)
 	return err
 }
 
