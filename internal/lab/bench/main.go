@@ -52,7 +52,7 @@ type rendering struct{ results, docs string }
 func readOptions(args []string) (o suite.Options, render rendering, err error) {
 	flags := flag.NewFlagSet("scripts/bench", flag.ContinueOnError)
 	scratch := filepath.Join(os.TempDir(), "archivefs-bench")
-	flags.StringVar(&o.Dir, "dir", scratch, "scratch `directory` for corpus, servers and mounts; needs 8 GB and is kept")
+	flags.StringVar(&o.Dir, "dir", scratch, "scratch `directory` for corpus, servers and mounts; needs 12 GB and is kept")
 	flags.StringVar(&o.Program, "archivefs", "", "`program` to measure (default: the one of this tree)")
 	flags.StringVar(&o.Results, "results", "", "`file` of results; what is measured replaces what stands there (default DIR/results.json)")
 	systems := flags.String("systems", "all", "`names` of systems, or all: "+strings.Join(suite.Systems(), ", "))

@@ -95,6 +95,7 @@ func End(pids []int, limit time.Duration) {
 // Usage is what processes took so far.
 type Usage struct {
 	Resident float64 // MiB
+	Peak     float64 // MiB, the most that was resident
 	CPU      float64 // seconds, of the processor in user and system mode
 }
 
@@ -103,7 +104,8 @@ func UsageOf(pids []int) Usage {
 	const ticks = 100 // per second: USER_HZ, which is the same on all platforms of Linux
 	var u Usage
 	for _, pid := range pids {
-		u.Resident += resident(pid)
+		u.Resident += memory(pid, "VmRSS:")
+		u.Peak += memory(pid, "VmHWM:")
 		fields := stat(pid)
 		if len(fields) < 13 {
 			continue
@@ -117,14 +119,14 @@ func UsageOf(pids []int) Usage {
 	return u
 }
 
-// resident is VmRSS in MiB, 0 of a process that has ended.
-func resident(pid int) float64 {
+// memory is a field of /proc/PID/status in MiB, 0 of a process that has ended.
+func memory(pid int, field string) float64 {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
 		return 0
 	}
 	for line := range strings.Lines(string(text)) {
-		if value, ok := strings.CutPrefix(line, "VmRSS:"); ok {
+		if value, ok := strings.CutPrefix(line, field); ok {
 			n, _ := strconv.ParseFloat(strings.TrimSuffix(strings.TrimSpace(value), " kB"), 64)
 			return n / 1024
 		}

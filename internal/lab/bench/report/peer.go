@@ -21,6 +21,9 @@ func references() []string { return []string{juicefs, native, nativeSynced} }
 
 func isOwn(system string) bool { return system == own || strings.HasPrefix(system, own+"-") }
 
+// isBare tells whether a system is archivefs on a service without sizes, HEAD and Range.
+func isBare(system string) bool { return system == foreign || system == foreignAsync }
+
 // mounts are the systems to be shown beside each other: ours, the others, and the references.
 func mounts(s result.Set) []string {
 	var ours, others []string

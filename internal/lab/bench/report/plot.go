@@ -30,8 +30,8 @@ func plots() []plot {
 const (
 	plotWidth  = 880
 	panelWidth = 430
-	barLeft    = 150 // where bars begin in a panel
-	barRoom    = 190 // the longest one
+	barLeft    = 185 // where bars begin in a panel
+	barRoom    = 155 // the longest one
 	barHeight  = 13
 	lineHeight = 18
 	titleRoom  = 30
@@ -42,6 +42,7 @@ const (
 const (
 	inkColour    = "#6e7781"
 	ownColour    = "#2da44e"
+	bareColour   = "#1b9aaa"
 	peerColour   = "#7d8fa9"
 	nativeColour = "#bf8700"
 )
@@ -114,6 +115,8 @@ func (p panel) draw(out *strings.Builder, x, y int) {
 
 func colour(system string) string {
 	switch {
+	case isBare(system):
+		return bareColour
 	case isOwn(system):
 		return ownColour
 	case isReference(system):
@@ -153,9 +156,13 @@ func (p plot) svg(s result.Set) string {
 		made.draw(&body, 10+column*(plotWidth/2), 10+bottom[column])
 		bottom[column] += made.height()
 	}
-	height := max(bottom[0], bottom[1]) + 10
+	return svg(p.title, max(bottom[0], bottom[1])+10, body.String())
+}
+
+// svg is the file of a plot.
+func svg(title string, height int, body string) string {
 	return fmt.Sprintf(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" width="%d" height="%d" font-family="sans-serif" font-size="12" fill="%s" role="img">
 <title>%s</title>
 %s</svg>
-`, plotWidth, height, plotWidth, height, inkColour, html.EscapeString(p.title), body.String())
+`, plotWidth, height, plotWidth, height, inkColour, html.EscapeString(title), body)
 }

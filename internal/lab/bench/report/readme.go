@@ -22,13 +22,14 @@ const notesName = "notes.md"
 
 // content is what the page is filled with.
 type content struct {
-	Summary, Targets, Copying, Scale, Servers, All, Requests, About string
-	Notes                                                           string
-	Plots                                                           []picture
-	Profiles                                                        []listing
-	Import                                                          string
-	NotRun                                                          string
-	Warning                                                         string // of results that mean nothing
+	Summary, Targets, Copying, Growth, GrowthTargets, Servers, All, Requests, About string
+	Notes                                                                           string
+	Plots                                                                           []picture
+	GrowthPlot                                                                      picture // none where Growth has fewer than two sizes
+	Profiles                                                                        []listing
+	Import                                                                          string
+	NotRun                                                                          string
+	Warning                                                                         string // of results that mean nothing
 }
 
 type picture struct{ Title, File string }
@@ -46,7 +47,7 @@ func Write(results, dir string) error {
 		return err
 	}
 	c := content{
-		Summary: summary(s), Targets: targetTable(s), Copying: copyTable(s), Scale: scaleTable(s), Servers: serverTable(s),
+		Summary: summary(s), Targets: targetTable(s), Copying: copyTable(s), Growth: growthTable(s), GrowthTargets: growthTargetTable(s), Servers: serverTable(s),
 		All: allTable(s), Requests: requestTable(s), About: aboutTable(s), Import: measured(s, own, "import", seconds), NotRun: notRun(s),
 	}
 	if strings.HasPrefix(s.Note(result.About, "corpus"), "small") {
@@ -62,6 +63,12 @@ func Write(results, dir string) error {
 				return err
 			}
 			c.Plots = append(c.Plots, picture{p.title, file})
+		}
+	}
+	if text := growthPlot(s); text != "" {
+		c.GrowthPlot = picture{growthTitle, growthFile}
+		if err := publish(dir, growthFile, text); err != nil {
+			return err
 		}
 	}
 	if c.Notes, err = optional(dir, notesName); err != nil {

@@ -24,14 +24,16 @@ func results() result.Set {
 	set(own, "cat512_cold", map[string]int{"GET": 1}, .25)
 	set(own, "cat512_warm", nil, .05)
 	set(own, "rss_MB", nil, 30)
-	set(own, scaleOf(10_000, "find"), nil, .3)
-	set(own, scaleOf(10_000, "rss_MB"), nil, 30)
-	set(own, scaleOf(1_010_000, "find"), nil, 9)
-	set(own, scaleOf(1_010_000, "rss_MB"), nil, 130)
+	set(own, growthOf(10_000, "find"), nil, .3)
+	set(own, growthOf(10_000, "rss_MB"), nil, 30)
+	set(own, growthOf(1_010_000, "find"), nil, 9)
+	set(own, growthOf(1_010_000, "rss_MB"), nil, 130)
 	set(async, "cpin500", nil, .5)
 	set(foreign, "find_M_cold", map[string]int{"documents": 5}, 6)
 	set(foreignAsync, "cpin500", nil, .8)
 	set(nativeSynced, "cpin500", nil, .2)
+	set(nativeSynced, "post500", nil, .2)
+	set("server: archivefs", "post500_4", nil, .3)
 	set(juicefs, "find_M_cold", nil, .1)
 	set("peer", "find_M_cold", map[string]int{"PROPFIND": 5011, "_maxinflight": 1}, 4, 5)
 	set("peer-tuned", "find_M_cold", nil, 3)
@@ -60,7 +62,7 @@ func TestTargets(t *testing.T) {
 	table := targetTable(results())
 	for begin, want := range map[string]string{
 		"| 2 |":  "| 2 | `ls -l` W, cold | - | - | 0.3 s peer-tuned | 0.6 s | - | 0 / - | **0.5** / - | at most 0.5 s | **no** |",
-		"| 4 |":  "| 4 | `find` M, cold | 0.4 s | 0.1 s | 3 s peer-tuned | 0.9 s | 6 s | 4 / 5 | 3.3 / **0.5** | at most 1.2 s, 20 requests | yes |",
+		"| 4 |":  "| 4 | `find` M, cold | 0.4 s | 0.1 s | 3 s peer-tuned | 0.9 .. 1 s | 6 s | 4 / 5 | 3.3 / **0.5** | at most 1.2 s, 20 requests | yes |",
 		"| 5 |":  "| 5 | `find` M, warm | - | - | - | - | - | - / - | - / - | at most 0.4 s | - |",
 		"| 8 |":  "| 8 | `cat` 512 MB, cold | - | - | - | 2147 MB/s | - | 1 / - | - / - | at least 1300 MB/s, kept | yes |",
 		"| 14 |": "| 14 | `cp -r` 500 documents in, durable, async | - | - | - | 0.5 s | 0.8 s | 0 / 0 | - / - | at most 0.6 s | yes |",
@@ -70,7 +72,7 @@ func TestTargets(t *testing.T) {
 			t.Errorf("%s\nwant %s", got, want)
 		}
 	}
-	if got := summary(results()); got != "5 of 6 targets are reached; archivefs is ahead of the best other mount in 1 of 2 rows, and on the bare service in 0 of 1." {
+	if got := summary(results()); got != "8 of 10 targets are reached; archivefs is ahead of the best other mount in 1 of 2 rows, and on the bare service in 0 of 1." {
 		t.Error(got)
 	}
 }
@@ -80,7 +82,7 @@ func TestFurtherBounds(t *testing.T) {
 	for name, spoil := range map[string]func(result.Set){
 		"4":  func(s result.Set) { s[own]["find_M_cold"].Requests["documents"] = 21 },
 		"8":  func(s result.Set) { s[own]["cat512_warm"].Requests = map[string]int{"GET": 1} },
-		"20": func(s result.Set) { s[own][scaleOf(1_010_000, "rss_MB")].Times[0] = 1000 },
+		"20": func(s result.Set) { s[own][growthOf(1_010_000, "rss_MB")].Times[0] = 1000 },
 	} {
 		s := results()
 		spoil(s)
@@ -92,7 +94,13 @@ func TestFurtherBounds(t *testing.T) {
 
 func TestTables(t *testing.T) {
 	s := results()
-	if got, want := line(t, scaleTable(s), "| 1,010,000 |"), "| 1,010,000 | - | - | 9 s | 0 | - | - | 130 MB | 105 |"; got != want {
+	if got, want := line(t, growthTable(s), "| 1,010,000 | archivefs |"), "| 1,010,000 | archivefs | - | - | 9 s | 8.91 s | 0 | - | - | 130 MB | - | 105 |"; got != want {
+		t.Errorf("%s\nwant %s", got, want)
+	}
+	if got, want := line(t, growthTargetTable(s), "| `find`"), "| `find`, cold, for each of 1,010,000 documents, compared with 10,000 | 0.30 times | yes | - | - | at most 1.20 times |"; got != want {
+		t.Errorf("%s\nwant %s", got, want)
+	}
+	if got, want := line(t, copyTable(s), "| the service alone, by 4"), "| the service alone, by 4 connections | - | 0.2 s | 0.3 s | 1.5 | - | - | 1.3 | **no** |"; got != want {
 		t.Errorf("%s\nwant %s", got, want)
 	}
 	all := allTable(s)
@@ -111,7 +119,7 @@ func TestTables(t *testing.T) {
 	if got, want := line(t, serverTable(s), "| nginx"), "| nginx | 2684 / 2684 MB/s | - | - |"; got != want {
 		t.Errorf("%s\nwant %s", got, want)
 	}
-	if got, want := line(t, copyTable(s), "| `cp -r` 500 documents in, async, durable"), "| `cp -r` 500 documents in, async, durable | - | 0.2 s | 0.5 s | 2.5 | 2.5 | 0.8 s | 4.0 |"; got != want {
+	if got, want := line(t, copyTable(s), "| `cp -r` 500 documents in, async, durable"), "| `cp -r` 500 documents in, async, durable | - | 0.2 s | 0.5 s | 2.5 | 0.8 s | 4.0 | 2.5 | yes |"; got != want {
 		t.Errorf("%s\nwant %s", got, want)
 	}
 }
@@ -135,7 +143,7 @@ func TestWrite(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"Row 2 is not reached, because.", "```\nruntime.memmove\n```", "](metadata.svg)", "| kernel | Linux 6 |", "Not run here: peer-async (peer is not installed)."} {
+	for _, want := range []string{"Row 2 is not reached, because.", "```\nruntime.memmove\n```", "](metadata.svg)", "](growth.svg)", "| kernel | Linux 6 |", "Not run here: peer-async (peer is not installed)."} {
 		if !strings.Contains(string(page), want) {
 			t.Errorf("the page lacks %q", want)
 		}
@@ -143,18 +151,25 @@ func TestWrite(t *testing.T) {
 	if strings.Contains(string(page), "](delay.svg)") {
 		t.Error("the page shows a plot of what was not measured")
 	}
-	svg, err := os.Open(filepath.Join(dir, "metadata.svg"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer svg.Close() //nolint:errcheck // it is read
-	for d := xml.NewDecoder(svg); err == nil; {
-		_, err = d.Token()
-	}
-	if !errors.Is(err, io.EOF) {
-		t.Error(err)
+	for _, name := range []string{"metadata.svg", growthFile} {
+		wantXML(t, filepath.Join(dir, name))
 	}
 	if err := Write(filepath.Join(dir, "absent.json"), dir); err == nil {
 		t.Error("a page of nothing")
+	}
+}
+
+func wantXML(t *testing.T, path string) {
+	t.Helper()
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close() //nolint:errcheck // it is read
+	for d := xml.NewDecoder(f); err == nil; {
+		_, err = d.Token()
+	}
+	if !errors.Is(err, io.EOF) {
+		t.Errorf("%s: %v", path, err)
 	}
 }

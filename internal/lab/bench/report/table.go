@@ -50,16 +50,34 @@ func measured(s result.Set, system, workload string, u unit) string {
 
 // both is the best and the median of a measure.
 func both(s result.Set, system, workload string, u unit) string {
-	if _, ok := s.Best(system, workload); !ok {
-		return measured(s, system, workload, u)
-	}
 	text := measured(s, system, workload, u)
+	if _, ok := s.Best(system, workload); !ok {
+		return text
+	}
 	median := u.text(u.value(s, s[system][workload].Median()))
 	if note := s.Note(system, workload); note != "" {
 		median += " (" + note + ")"
 	}
+	return number(text) + " / " + median
+}
+
+// spread is the best and the worst of the repeats of a measure.
+func spread(s result.Set, system, workload string, u unit) string {
+	text := measured(s, system, workload, u)
+	if _, ok := s.Best(system, workload); !ok {
+		return text
+	}
+	worst := u.text(u.value(s, slices.Max(s[system][workload].Times)))
+	if worst == text {
+		return text
+	}
+	return number(text) + " .. " + worst
+}
+
+// number is a text of a unit without the unit.
+func number(text string) string {
 	number, _, _ := strings.Cut(text, " ")
-	return number + " / " + median
+	return number
 }
 
 func requests(s result.Set, system, workload string) string {
@@ -74,10 +92,12 @@ func requests(s result.Set, system, workload string) string {
 func targetTable(s result.Set) string {
 	t := newTable("#", "workload", "native", "juicefs", "best other", "archivefs", "bare service", "requests", "times the best other", "target", "reached")
 	for _, row := range targets() {
-		name, peer, ok := bestPeer(s, row.workload)
-		best := either(ok, row.unit.text(row.unit.value(s, peer))+" "+name)
-		t.add(row.row, row.title, measured(s, native, row.workload, row.unit), measured(s, juicefs, row.workload, row.unit), best,
-			measured(s, row.of(), row.workload, row.unit), measured(s, row.bare(), row.workload, row.unit),
+		cell := func(system string) string { return spread(s, system, row.workload, row.unit) }
+		best := none
+		if name, _, ok := bestPeer(s, row.workload); ok {
+			best = cell(name) + " " + name
+		}
+		t.add(row.row, row.title, cell(native), cell(juicefs), best, cell(row.of()), cell(row.bare()),
 			requests(s, row.of(), row.workload)+" / "+requests(s, row.bare(), row.workload),
 			times(s, row.of(), row.workload)+" / "+times(s, row.bare(), row.workload), row.bounds(), verdict(row.reached(s)))
 	}
@@ -113,17 +133,25 @@ func verdict(reached, measured bool) string {
 	}
 }
 
-// summary counts the targets.
+// summary counts the targets, those of copying in and of growth among them.
 func summary(s result.Set) string {
 	all, reached := 0, 0
-	for _, row := range targets() {
-		yes, measured := row.reached(s)
+	count := func(yes, measured bool) {
 		if measured {
 			all++
 		}
-		if yes {
+		if yes && measured {
 			reached++
 		}
+	}
+	for _, row := range targets() {
+		count(row.reached(s))
+	}
+	for _, row := range copyRows() {
+		count(row.reached(s))
+	}
+	for _, row := range growthTargets(s) {
+		count(row.reached(own))
 	}
 	return fmt.Sprintf("%d of %d targets are reached; archivefs is ahead of the best other mount in %s rows, and on the bare service in %s.",
 		reached, all, ahead(s, target.of), ahead(s, target.bare))
@@ -144,34 +172,8 @@ func ahead(s result.Set, which func(target) string) string {
 	return fmt.Sprintf("%d of %d", n, compared)
 }
 
-// copyTable compares copying in with the plain file system whose files are synced one by one,
-// which is the least that a mount must do that loses nothing.
-func copyTable(s result.Set) string {
-	t := newTable("workload", "native", "native, fdatasync of each file", "archivefs", "times native with fdatasync", "at most", "bare service", "times")
-	for _, row := range []struct {
-		target
-		most string
-	}{
-		{target{title: "`cp -r` 500 documents in, async, `cp` returned", workload: "cpin500_ret", system: async}, "1.5"},
-		{target{title: "`cp -r` 500 documents in, async, durable", workload: "cpin500", system: async}, "2.5"},
-		{target{title: "`cp -r` 500 documents in, sync", workload: "cpin500"}, "3.5"},
-		{target{title: "`cp` 512 MB in, async, `cp` returned", workload: "cpin512_ret", system: async}, none},
-		{target{title: "`cp` 512 MB in, async, durable", workload: "cpin512", system: async}, none},
-		{target{title: "`cp` 512 MB in, sync", workload: "cpin512"}, none},
-	} {
-		ratio := func(system string) string {
-			base, ok := s.Best(nativeSynced, row.workload)
-			ours, mine := s.Best(system, row.workload)
-			return either(ok && mine && base > 0, fmt.Sprintf("%.1f", ours/base))
-		}
-		t.add(row.title, measured(s, native, row.workload, seconds), measured(s, nativeSynced, row.workload, seconds), measured(s, row.of(), row.workload, seconds),
-			ratio(row.of()), row.most, measured(s, row.bare(), row.workload, seconds), ratio(row.bare()))
-	}
-	return t.String()
-}
-
-// further are measures without a target that the table of all shows, too.
-func further() []target {
+// untargeted are measures without a target that the table of all shows, too.
+func untargeted() []target {
 	return []target{
 		{title: "`ls` of the root, warm", workload: "ls_root_warm"},
 		{title: "`cp -r` 500 documents in, `cp` returned", workload: "cpin500_ret"},
@@ -181,7 +183,7 @@ func further() []target {
 
 // everyWorkload are all measures, each once.
 func everyWorkload() []target {
-	all := slices.Concat(targets(), further())
+	all := slices.Concat(targets(), untargeted())
 	seen := map[string]bool{}
 	return slices.DeleteFunc(all, func(t target) bool {
 		again := seen[t.workload] || t.system != ""

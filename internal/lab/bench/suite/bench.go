@@ -99,7 +99,7 @@ func (b *Bench) measureMounts(ctx context.Context, chosen []system) error {
 		wanted bool
 		run    func(context.Context) error
 	}{
-		{"measure huge archives", slices.Contains(b.Workloads, groupScale), b.measureScale},
+		{"measure growing archives", slices.Contains(b.Workloads, groupGrowth), b.measureGrowth},
 		{"measure the servers", slices.Contains(b.Workloads, groupService), b.measureService},
 		{"take profiles", b.Profiles != "", b.profile},
 	} {

@@ -22,6 +22,7 @@ const groupService = "service"
 const (
 	serverNginx   = "server: nginx"
 	serverOwn     = "server: archivefs"
+	serverForeign = "server: archivefs-foreign"
 	download      = "get512"
 	downloadLimit = time.Minute
 )
@@ -31,8 +32,8 @@ type source struct {
 	system, url string
 }
 
-// measureService sends the documents to copy in straight to the embedded service. It downloads
-// the big document from there and from a web server, by the same client: mounts are not to look
+// measureService sends the documents to copy in straight to the services. It downloads the big document
+// from ours and from a web server, by the same client: mounts are not to look
 // fast because their server is.
 func (b *Bench) measureService(ctx context.Context) error {
 	b.say("== %s", groupService)

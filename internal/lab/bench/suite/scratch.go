@@ -76,7 +76,7 @@ func (b *Bench) sweep(ctx context.Context) error {
 			return err
 		}
 	}
-	for _, name := range []string{"log", "servers", "mnt", "state"} {
+	for _, name := range []string{"log", "servers", "mnt", "state", groupGrowth} {
 		path := filepath.Join(b.dir, name)
 		if name != "mnt" { // nothing is removed through a mount
 			if err := os.RemoveAll(path); err != nil {

@@ -46,6 +46,14 @@ func (b *Bench) startService(ctx context.Context, name, data string, options ...
 	})
 }
 
+// serviceOptions are the further options of an archive service.
+func serviceOptions(name string) []string {
+	if name == foreignService {
+		return []string{"--no-sizes", "--no-head", "--no-range"}
+	}
+	return nil
+}
+
 // importTree fills an archive with the tree, which takes the place of what other servers
 // find in the file system. It returns how long that took.
 func (b *Bench) importTree(ctx context.Context) (time.Duration, error) {
@@ -65,7 +73,7 @@ func (b *Bench) startForeign(ctx context.Context) (*server, error) {
 	if _, err := machine.Run(ctx, command, []string{"DATA=" + b.ownData(), "COPY=" + copied}, 5*time.Minute); err != nil {
 		return nil, err
 	}
-	return b.startService(ctx, foreignService, copied, "--no-sizes", "--no-head", "--no-range")
+	return b.startService(ctx, foreignService, copied, serviceOptions(foreignService)...)
 }
 
 // folder and document are what the service tells about them.

@@ -94,5 +94,5 @@ func Workloads() []string {
 	for _, g := range groups() {
 		names = append(names, g.name)
 	}
-	return append(names, groupService, groupScale)
+	return append(names, groupService, groupGrowth)
 }

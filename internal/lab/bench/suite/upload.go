@@ -16,31 +16,49 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// measureUploads sends the documents to copy in to our service, by one connection and by four.
+// sent is the name of the measures of the documents that are sent to a service without a mount.
+const sent = "post500"
+
+// measureUploads sends the documents to copy in to our service and to the bare one, by one connection
+// and by four. In turn with them a program copies them to the disk, with an fdatasync of each: the least
+// that a service can take that loses nothing.
 func (b *Bench) measureUploads(ctx context.Context) error {
-	srv, err := b.serve(ctx, ownService)
-	if err != nil {
-		return err
+	type way struct {
+		system, id string
+		run        func() error
 	}
-	in, err := srv.find(ctx, "IN")
-	if err != nil {
-		return err
-	}
-	for repeat := range b.Repeats {
+	ways := []way{{nativeSynced, sent, func() error {
+		return copySynced(b.corpus.In(), filepath.Join(b.dir, "servers", fmt.Sprintf("%s-%d", sent, b.stamps))) // the next run removes it
+	}}}
+	for _, to := range []struct{ system, server string }{{serverOwn, ownService}, {serverForeign, foreignService}} {
+		srv, err := b.serve(ctx, to.server)
+		if err != nil {
+			return err
+		}
+		in, err := srv.find(ctx, "IN")
+		if err != nil {
+			return err
+		}
 		for _, connections := range []int{1, 4} {
-			id := fmt.Sprintf("post500_%d", connections)
-			if repeat == 0 {
-				b.results.Forget(serverOwn, id)
-			}
+			ways = append(ways, way{to.system, fmt.Sprintf("%s_%d", sent, connections), func() error {
+				return srv.upload(ctx, b.corpus.In(), in, connections)
+			}})
+		}
+	}
+	for _, w := range ways {
+		b.results.Forget(w.system, w.id)
+	}
+	for range b.Repeats {
+		for _, w := range ways {
 			b.stamps++
 			if err := b.corpus.Stamp(b.stamps); err != nil {
 				return err
 			}
 			began := time.Now()
-			if err := srv.upload(ctx, b.corpus.In(), in, connections); err != nil {
-				return err
+			if err := w.run(); err != nil {
+				return fmt.Errorf("%s, %s: %w", w.system, w.id, err)
 			}
-			b.record(serverOwn, id, time.Since(began).Seconds(), nil)
+			b.record(w.system, w.id, time.Since(began).Seconds(), nil)
 		}
 	}
 	return nil
