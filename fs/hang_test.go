@@ -99,7 +99,7 @@ func TestTricklingAnswersEnd(t *testing.T) {
 			f.AddDocument(f.bills, hostile.Document{Name: "big.txt", Content: bytes.Repeat([]byte("x"), 1<<20), Pages: 1})
 			f.AddDocument(f.inbox, hostile.Document{Name: "scan.txt", Content: []byte("scan"), Pages: 1})
 			m := f.mount(t, func(o *fs.Options) { o.AllowDelete = true })
-			m.stall = time.Second
+			m.stall = 3 * time.Second
 			m.remount()
 			wantContent(t, m.path("Muster GmbH", "Rechnungen", "cached.txt"), "cached")
 			f.Fault(hostile.Fault{Times: hostile.Always, Do: hostile.Trickle(200 * time.Millisecond)})

@@ -38,7 +38,7 @@ func TestEveryOperationEnds(t *testing.T) {
 			f.AddDocument(f.inbox, hostile.Document{Name: "scan.txt", Content: []byte("scan"), Pages: 1})
 			l, address := newLine(t, f.url)
 			m := mount(t, address, f.cred, func(o *fs.Options) { o.AllowDelete = true })
-			m.stall = 2 * time.Second
+			m.stall = 5 * time.Second // and no machine is so busy
 			m.remount()
 			wantNames(t, m.path("Muster GmbH", "Rechnungen"), "a.txt")
 			if name != "list inboxes" {

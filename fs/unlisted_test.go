@@ -123,7 +123,7 @@ func TestListedLate(t *testing.T) {
 	t.Parallel()
 	f := newForeign(t, hostile.Config{Upload: hostile.UploadShape{Answer: hostile.UploadEmpty, VisibleAfter: 2}})
 	m := f.mount(t, nil)
-	m.tries(10 * time.Second)
+	m.tries(time.Minute)
 	path := m.path("Muster GmbH", "Briefe", "a.txt")
 	must(t, os.WriteFile(path, []byte("Inhalt"), 0o600))
 	if id := get(xattr.Get(path, "user.archive.id"))(t); len(id) == 0 {

@@ -299,16 +299,24 @@ func TestUploadWithLostAnswerIsArchivedOnce(t *testing.T) {
 		"lost in between": hostile.DropDuring(10),
 	} {
 		t.Run(name, func(t *testing.T) {
-			f := newForeign(t, hostile.Config{})
-			m := f.mount(t, nil)
-			m.tries(4 * time.Second) // the spool looks for half of this time
-			f.Fault(hostile.Fault{Method: "POST", Path: "/file-upload", Nth: 1, Times: 1, Do: do})
-			path := m.path("Muster GmbH", "Briefe", "a.txt")
-			must(t, os.WriteFile(path, []byte("Inhalt"), 0o600))
-			if docs := f.Documents(f.letters); len(docs) != 1 || string(docs[0].Content) != "Inhalt" {
-				t.Errorf("the archive holds %d documents", len(docs))
+			for _, tries := range []time.Duration{4 * time.Second, time.Minute} { // a busy machine may use up the first
+				f := newForeign(t, hostile.Config{})
+				m := f.mount(t, nil)
+				m.tries(tries) // the spool looks for half of this time
+				f.Fault(hostile.Fault{Method: "POST", Path: "/file-upload", Nth: 1, Times: 1, Do: do})
+				path := m.path("Muster GmbH", "Briefe", "a.txt")
+				err := os.WriteFile(path, []byte("Inhalt"), 0o600)
+				docs := f.Documents(f.letters)
+				if err != nil && tries < time.Minute && len(docs) < 2 {
+					continue
+				}
+				must(t, err)
+				if len(docs) != 1 || string(docs[0].Content) != "Inhalt" {
+					t.Errorf("the archive holds %d documents", len(docs))
+				}
+				wantContent(t, path, "Inhalt")
+				return
 			}
-			wantContent(t, path, "Inhalt")
 		})
 	}
 }

@@ -1,7 +1,6 @@
 package closing
 
 import (
-	"bufio"
 	"fmt"
 	"os"
 	"strconv"
@@ -68,14 +67,13 @@ type mount struct{ id, dev, point string }
 
 // mountsOf returns the mounts that a process sees, none when it is gone.
 func mountsOf(pid string) []mount {
-	f, err := os.Open("/proc/" + pid + "/mountinfo") //nolint:gosec // below /proc
+	text, err := os.ReadFile("/proc/" + pid + "/mountinfo") //nolint:gosec // below /proc
 	if err != nil {
 		return nil
 	}
-	defer f.Close() //nolint:errcheck // read only
 	var all []mount
-	for s := bufio.NewScanner(f); s.Scan(); {
-		if fields := strings.Fields(s.Text()); len(fields) > 4 {
+	for line := range strings.Lines(string(text)) { // as long as the options of an overlay make it
+		if fields := strings.Fields(line); len(fields) > 4 {
 			all = append(all, mount{fields[0], fields[2], unescapeMount(fields[4])})
 		}
 	}

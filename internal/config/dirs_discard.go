@@ -56,8 +56,8 @@ func (d *Dirs) clear() error {
 		case e.Name() == boundName, e.Name() == lockName:
 		case !e.IsDir():
 			files = append(files, path)
-		default: // the spool, which goes when it is empty
-			if err := os.Remove(path); err != nil {
+		default: // the spool, which goes when it is empty, or a cache that another mount makes and removes before it sees the lock
+			if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
 				return err
 			}
 		}

@@ -41,7 +41,11 @@ func (b *Bench) start(ctx context.Context, order *writer.Order) (*process, error
 		return nil, err
 	}
 	p := &process{cmd: cmd, in: in, events: make(chan writer.Event)}
-	go p.listen(out)
+	go func() {
+		defer close(p.events)
+		listen(out, p.events)
+		_ = cmd.Wait() // how it ended is seen by what it said
+	}()
 	_, _ = in.Write(append(text, '\n')) // a process that was killed reads no more
 	return p, nil
 }
@@ -55,18 +59,18 @@ func (b *Bench) helper(ctx context.Context, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// listen passes on what the process says.
-func (p *process) listen(out io.Reader) {
-	defer close(p.events)
-	lines := bufio.NewScanner(out)
-	for lines.Scan() {
+// listen passes on what a process says, an event a line, until it says no more.
+func listen(out io.Reader, events chan<- writer.Event) {
+	for in := bufio.NewReader(out); ; {
+		line, err := in.ReadBytes('\n')
 		var e writer.Event
-		if json.Unmarshal(lines.Bytes(), &e) != nil {
-			continue // cut off by its death
+		if json.Unmarshal(line, &e) == nil { // else it was cut off by the death of the process
+			events <- e
 		}
-		p.events <- e
+		if err != nil {
+			return
+		}
 	}
-	_ = p.cmd.Wait() // how it ended is seen by what it said
 }
 
 // goOn lets a process that waits go on.

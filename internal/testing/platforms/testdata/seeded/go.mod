@@ -1,0 +1,3 @@
+module example.org/seeded
+
+go 1.26.0

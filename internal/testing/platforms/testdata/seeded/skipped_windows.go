@@ -1,0 +1,3 @@
+package seeded
+
+var wrong int = "a word"
