@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/sirupsen/logrus"
@@ -68,6 +69,8 @@ type Spool struct {
 	receipts receipts
 	redo     *redolog.Log // nil for none
 	removals removals
+	// announced counts the uploads that are announced (Record.Announced).
+	announced atomic.Int64
 	// unsynced are the ids of uploads that could not be made durable in place.
 	unsynced sync.Map
 
@@ -165,7 +168,7 @@ func (s *Spool) Close() error {
 	for _, u := range s.List() {
 		u.mu.Lock()
 		if !u.removed && u.broken == nil {
-			if err := u.syncLocked(); err != nil { // a machine that is switched off now does not crash
+			if err := u.settleLocked(); err != nil { // a machine that is switched off now does not crash
 				u.log.Warn(err)
 			}
 		}

@@ -128,8 +128,15 @@ func (u *Upload) storeLocked(r *Record, as durability) error {
 	if err := u.spool.saw(u.journal.write(r, as, &u.content)); err != nil {
 		return fmt.Errorf("record of upload %s: %w", u.id, err)
 	}
-	u.rec.Store(r)
+	u.showLocked(r)
 	return nil
+}
+
+// showLocked makes r the record that is seen.
+// +checklocks:u.mu
+func (u *Upload) showLocked(r *Record) {
+	u.spool.countAnnounced(u.rec.Load(), r)
+	u.rec.Store(r)
 }
 
 // Sync makes data and record durable.
@@ -159,6 +166,18 @@ func (u *Upload) syncLocked() error {
 	if !u.journal.volatile(&r) {
 		return nil
 	}
+	return u.storeLocked(&r, synced)
+}
+
+// settleLocked is syncLocked at the end of a run, which also says of an announced upload that it was
+// not sent.
+// +checklocks:u.mu
+func (u *Upload) settleLocked() error {
+	r := u.Record()
+	if r.Announced == "" {
+		return u.syncLocked()
+	}
+	r.Announced = ""
 	return u.storeLocked(&r, synced)
 }
 
