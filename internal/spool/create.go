@@ -148,14 +148,24 @@ func (s *Spool) hide(id string, sync bool) (trash string, err error) {
 }
 
 // syncRemoval makes the removal of an upload durable.
-func (s *Spool) syncRemoval(id string) error {
+func (s *Spool) syncRemoval(id string) error { return s.writeRemoval(id)() }
+
+// writeRemoval writes that an upload is removed. What it returns makes that durable, and that of all
+// written before.
+func (s *Spool) writeRemoval(id string) (sync func() error) {
+	w, err := redolog.Written{}, redolog.ErrFull
 	if s.redo != nil {
-		err := s.redo.Append(redolog.Entry{Key: id, Meta: []byte{isGone}})
-		if !errors.Is(err, redolog.ErrFull) {
+		w, err = s.redo.Write(redolog.Entry{Key: id, Meta: []byte{isGone}})
+	}
+	return func() error {
+		switch {
+		case err == nil:
+			return s.redo.Sync(w)
+		case !errors.Is(err, redolog.ErrFull):
 			return err
 		}
+		return durable.SyncDir(s.dir)
 	}
-	return durable.SyncDir(s.dir)
 }
 
 // idLength is the length of an id: nanoseconds since 1970 in base 36, enough until 2120.
