@@ -118,6 +118,7 @@ func (u *Upload) commitLocked(ev event, next *Record) error {
 		return err
 	}
 	u.checked = true
+	boot := u.journal.boot
 	return u.transitLocked(ev, as, func(r *Record) {
 		*r = *next
 		r.Visible = r.Visible && u.State() == Failed // in its folder again
@@ -126,7 +127,7 @@ func (u *Upload) commitLocked(ev event, next *Record) error {
 			r.forgetSent()
 		}
 		if r.Announced = ""; as == synced && r.announceable() && u.spool.mayAnnounce() {
-			r.Announced, r.SentID = u.journal.boot, key
+			r.Announced, r.SentID = boot, key
 		}
 	})
 }
