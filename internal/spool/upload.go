@@ -169,18 +169,6 @@ func (u *Upload) syncLocked() error {
 	return u.storeLocked(&r, synced)
 }
 
-// settleLocked is syncLocked at the end of a run, which also says of an announced upload that it was
-// not sent.
-// +checklocks:u.mu
-func (u *Upload) settleLocked() error {
-	r := u.Record()
-	if r.Announced == "" {
-		return u.syncLocked()
-	}
-	r.Announced = ""
-	return u.storeLocked(&r, synced)
-}
-
 // Open keeps the data open until Close, so that reads and writes in between need no
 // descriptor of their own. An upload that nobody has open holds no descriptor.
 func (u *Upload) Open() error {
