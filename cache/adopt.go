@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/archivefs/archivefs/internal/durable"
 )
@@ -37,26 +39,36 @@ func (c *Content) Adopt(key Key, a Adoption) error {
 }
 
 func (c *Content) adopt(key Key, a Adoption) error {
-	name, err := c.describe(key, a)
+	name, modified, err := c.describe(key, a)
 	if err != nil {
 		return err
 	}
-	target := name.path(c.dir)
-	if err := os.MkdirAll(filepath.Dir(target), 0o700); err != nil {
+	if err := link(a.Path, name.path(c.dir)); err != nil {
 		return err
 	}
-	if os.Link(a.Path, target) != nil { // as on another file system
-		if err := copyFile(a.Path, target); err != nil {
-			return err
-		}
-	}
 	v := c.completeVersion(name)
+	v.touched = modified
 	c.mu.Lock()
 	defer c.unlock()
 	delete(c.downloads, key)
 	c.indexLocked(v)
 	c.touchLocked(v)
 	c.countLocked(v, name.size)
+	return nil
+}
+
+// link makes a file appear as target, too, or a copy of it.
+func link(path, target string) error {
+	err := os.Link(path, target)
+	if errors.Is(err, fs.ErrNotExist) {
+		if err := os.MkdirAll(filepath.Dir(target), 0o700); err != nil {
+			return err
+		}
+		err = os.Link(path, target)
+	}
+	if err != nil { // as on another file system
+		return copyFile(path, target)
+	}
 	return nil
 }
 
@@ -74,29 +86,29 @@ func private(f *os.File, info os.FileInfo) error {
 	return f.Sync()
 }
 
-// describe makes a file private and returns the name that it gets.
-func (c *Content) describe(key Key, a Adoption) (fileName, error) {
-	f, err := os.Open(a.Path)
+// describe makes a file private and returns the name that it gets, and when it was modified.
+func (c *Content) describe(key Key, a Adoption) (name fileName, modified time.Time, err error) {
+	f, err := durable.OpenFile(a.Path, os.O_RDONLY, 0)
 	if err != nil {
-		return fileName{}, err
+		return fileName{}, time.Time{}, err
 	}
 	defer f.Close() //nolint:errcheck // opened for reading
 	info, err := f.Stat()
 	switch {
 	case err != nil:
-		return fileName{}, err
+		return fileName{}, time.Time{}, err
 	case !info.Mode().IsRegular():
-		return fileName{}, errors.New("not a regular file")
+		return fileName{}, time.Time{}, errors.New("not a regular file")
 	case info.Size() > c.limit:
-		return fileName{}, ErrTooLarge
+		return fileName{}, time.Time{}, ErrTooLarge
 	}
-	name := fileName{key: key, size: info.Size(), fetched: c.now(), final: a.Final, etag: a.ETag, tag: newTag()}
+	name = fileName{key: key, size: info.Size(), fetched: c.now(), final: a.Final, etag: a.ETag, tag: newTag()}
 	if checkable(name.size) {
 		if name.check, err = a.check(f); err != nil {
-			return fileName{}, err
+			return fileName{}, time.Time{}, err
 		}
 	}
-	return name, private(f, info)
+	return name, info.ModTime(), private(f, info)
 }
 
 // check returns the check of the file f, from Sum if that is set, else from its bytes.

@@ -56,6 +56,9 @@ func (d *download) receiveLocal(etag string, size int64) bool {
 
 // adoptLocal is Adopt of a content that is in a file of the service; false if it is not.
 func (c *Content) adoptLocal(key Key, a Adoption) bool {
+	if c.local == nil {
+		return false
+	}
 	info, err := os.Stat(a.Path)
 	if err != nil {
 		return false

@@ -2,6 +2,7 @@ package closing
 
 import (
 	"bytes"
+	"errors"
 	"strconv"
 	"strings"
 	"time"
@@ -21,7 +22,15 @@ const (
 const lookLimit = 5 * time.Second
 
 // ThreadGroup returns the process that a thread belongs to, 0 when that cannot be found out.
-func ThreadGroup(pid uint32) int { return tgid(taskStatus(pid, nil)) }
+func ThreadGroup(pid uint32) int {
+	if first := int(pid); first != 0 {
+		// The first thread of a process has its id. Without a signal tgkill(2) only checks that.
+		if err := unix.Tgkill(first, first, 0); err == nil || errors.Is(err, unix.EPERM) {
+			return first
+		}
+	}
+	return tgid(taskStatus(pid, nil))
+}
 
 // taskStatus is what proc_pid_status(5) shows of a thread, nil when it cannot be read. No lock
 // holds it up. It uses buf as readProc does.
@@ -29,7 +38,7 @@ func taskStatus(pid uint32, buf []byte) []byte {
 	if pid == 0 {
 		return nil // a process of another pid namespace
 	}
-	b, err := readProc("/proc/"+strconv.Itoa(int(pid))+"/status", buf)
+	b, err := readOnce("/proc/"+strconv.Itoa(int(pid))+"/status", buf)
 	if err != nil {
 		return nil
 	}
@@ -86,19 +95,31 @@ func look(pid uint32, opener int, ino uint64, mounts *Mounts) Meaning {
 		}
 		return More // what a program starts does not get what that has open
 	}
-	if flags := taskFlags(pid, buf); flags&pfExiting != 0 && flags&pfSignaled != 0 {
-		if group == opener || opener == 0 {
-			return Killed
+	// The only thread of a process waits for us: it starts no others meanwhile, and had no descriptors
+	// any more if it were exiting.
+	var fds []string
+	alone := group == opener && group == int(pid) && infoField(status, "Threads:") == "1"
+	if alone {
+		fds = descriptors(opener, buf)
+	}
+	if len(fds) == 0 {
+		if flags := taskFlags(pid, buf); flags&pfExiting != 0 && flags&pfSignaled != 0 {
+			if group == opener || opener == 0 {
+				return Killed
+			}
+			return More
 		}
-		return More
 	}
 	if opener == 0 {
 		return Unknown
 	}
+	if !alone {
+		fds = descriptors(opener, buf)
+	}
 	switch {
-	case holds(opener, ino, mounts, 0, buf):
+	case holdsAt(opener, fds, ino, mounts, 0, buf):
 		return More
-	case inherited(opener, ino, mounts, buf):
+	case inherited(opener, alone, ino, mounts, buf):
 		if group == opener {
 			return Inherited // what they still write belongs to the file
 		}
@@ -111,7 +132,7 @@ func look(pid uint32, opener int, ino uint64, mounts *Mounts) Meaning {
 
 // taskFlags returns the flags of a thread, 0 when it is gone.
 func taskFlags(pid uint32, buf []byte) uint64 {
-	b, err := readProc("/proc/"+strconv.Itoa(int(pid))+"/stat", buf)
+	b, err := readOnce("/proc/"+strconv.Itoa(int(pid))+"/stat", buf)
 	if err != nil {
 		return 0
 	}
@@ -127,17 +148,29 @@ func taskFlags(pid uint32, buf []byte) uint64 {
 	return flags
 }
 
+func infoDir(group int) string { return "/proc/" + strconv.Itoa(group) + "/fdinfo" }
+
+// descriptors are those of a process; none if it is exiting, because they are gone then.
+func descriptors(group int, buf []byte) []string {
+	fds, err := listProc(infoDir(group), buf)
+	if err != nil {
+		return nil
+	}
+	return fds
+}
+
 // holds reports whether a process has the file open, by a descriptor that has none of the flags
 // without (open(2)).
 func holds(group int, ino uint64, mounts *Mounts, without uint64, buf []byte) bool {
-	dir := "/proc/" + strconv.Itoa(group) + "/fdinfo"
-	fds, err := listProc(dir, buf)
-	if err != nil {
-		return false // the process is exiting: its descriptors are gone
-	}
+	return holdsAt(group, descriptors(group, buf), ino, mounts, without, buf)
+}
+
+// holdsAt is holds for some descriptors.
+func holdsAt(group int, fds []string, ino uint64, mounts *Mounts, without uint64, buf []byte) bool {
+	dir := infoDir(group)
 	want := strconv.FormatUint(ino, 10)
 	for _, fd := range fds {
-		b, err := readProc(dir+"/"+fd, buf)
+		b, err := readOnce(dir+"/"+fd, buf)
 		if err != nil {
 			continue // closed meanwhile
 		}
@@ -160,9 +193,15 @@ const mostDescendants = 64
 
 // inherited reports whether a descendant of the opener holds the file open: in `(a; b &) > f` the
 // file is not complete when the shell closes it. One that has another parent by then is not found.
-// What the kernel closes before a descendant runs another program is not inherited.
-func inherited(opener int, ino uint64, mounts *Mounts, buf []byte) bool {
-	below := children(opener, buf)
+// What the kernel closes before a descendant runs another program is not inherited. alone says that the
+// opener has one thread.
+func inherited(opener int, alone bool, ino uint64, mounts *Mounts, buf []byte) bool {
+	var below []int
+	if alone {
+		below = childrenOf(opener, strconv.Itoa(opener), nil, buf)
+	} else {
+		below = children(opener, buf)
+	}
 	for n := 0; n < len(below) && n < mostDescendants; n++ {
 		var closed uint64
 		if starting(below[n], opener, buf) {
@@ -188,21 +227,26 @@ func starting(pid, opener int, buf []byte) bool {
 // children are the processes that a process has started and not waited for (proc_pid_task(5));
 // none where the kernel does not list them.
 func children(group int, buf []byte) []int {
-	dir := "/proc/" + strconv.Itoa(group) + "/task"
-	threads, err := listProc(dir, buf)
+	threads, err := listProc("/proc/"+strconv.Itoa(group)+"/task", buf)
 	if err != nil {
 		return nil // the process is gone
 	}
 	var all []int
 	for _, thread := range threads {
-		b, err := readProc(dir+"/"+thread+"/children", buf)
-		if err != nil {
-			continue
-		}
-		for field := range strings.FieldsSeq(string(b)) {
-			if pid, err := strconv.Atoi(field); err == nil {
-				all = append(all, pid)
-			}
+		all = childrenOf(group, thread, all, buf)
+	}
+	return all
+}
+
+// childrenOf appends the processes that a thread has started.
+func childrenOf(group int, thread string, all []int, buf []byte) []int {
+	b, err := readProc("/proc/"+strconv.Itoa(group)+"/task/"+thread+"/children", buf)
+	if err != nil {
+		return all
+	}
+	for field := range strings.FieldsSeq(string(b)) {
+		if pid, err := strconv.Atoi(field); err == nil {
+			all = append(all, pid)
 		}
 	}
 	return all

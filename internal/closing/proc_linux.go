@@ -12,6 +12,29 @@ import (
 // procRoom is room for what most files in /proc hold, in bytes.
 const procRoom = 4 << 10
 
+// readOnce is readProc for a file that the kernel writes in one piece (single_open of seq_file), which
+// needs no second read to tell that it ended. A piece that fills buf is read to its end.
+func readOnce(path string, buf []byte) ([]byte, error) {
+	fd, err := openProc(path, unix.O_RDONLY)
+	if err != nil {
+		return nil, err
+	}
+	defer unix.Close(fd) //nolint:errcheck // read only
+	buf = roomIn(buf)
+	for {
+		n, err := unix.Read(fd, buf[:cap(buf)])
+		switch {
+		case errors.Is(err, unix.EINTR):
+		case err != nil:
+			return nil, err
+		case n == cap(buf):
+			return readProc(path, buf)
+		default:
+			return buf[:n], nil
+		}
+	}
+}
+
 // readProc reads a file below /proc by way of buf, which it may use.
 func readProc(path string, buf []byte) ([]byte, error) {
 	fd, err := openProc(path, unix.O_RDONLY)
@@ -37,7 +60,11 @@ func readProc(path string, buf []byte) ([]byte, error) {
 	}
 }
 
-// listProc returns the names in a directory below /proc. It uses buf likewise.
+// direntRoom is more than an entry takes whose name is a number. Where so much room is left there are no
+// more entries.
+const direntRoom = 64
+
+// listProc returns the names in a directory below /proc, all of them numbers. It uses buf likewise.
 func listProc(path string, buf []byte) ([]string, error) {
 	fd, err := openProc(path, unix.O_RDONLY|unix.O_DIRECTORY)
 	if err != nil {
@@ -55,7 +82,9 @@ func listProc(path string, buf []byte) ([]string, error) {
 		case n == 0:
 			return names, nil
 		default:
-			_, _, names = unix.ParseDirent(buf[:n], -1, names)
+			if _, _, names = unix.ParseDirent(buf[:n], -1, names); len(buf)-n >= direntRoom {
+				return names, nil
+			}
 		}
 	}
 }

@@ -7,5 +7,7 @@
 // of them is removed by Sweep. An error after the rename says that the name may be gone
 // again after a crash of the machine, not that the file is incomplete.
 //
+// OpenFile and RenameUnsynced spare system calls where small files are made one after the other.
+//
 // Spread has a directory's sub-directories placed where files are made quickly.
 package durable

@@ -203,24 +203,48 @@ func (l *Log) Most() int64 { return l.o.Size / 16 }
 
 // Append makes an entry durable. After any error but ErrFull it may be durable or not.
 func (l *Log) Append(e Entry) error {
+	w, err := l.Write(e)
+	if err != nil {
+		return err
+	}
+	return l.Sync(w)
+}
+
+// Written is an entry that Write has written.
+type Written struct {
+	f          *file
+	generation uint64
+	end        int64
+}
+
+// Write is the first half of Append, and Sync is the other one. Entries that are written before any
+// of them is synced share one sync. After an error Sync is not called.
+func (l *Log) Write(e Entry) (Written, error) {
 	p := l.buffers.Get().(*[]byte) // of New
 	defer l.buffers.Put(p)
 	if err := encode(p, e); err != nil {
-		return fmt.Errorf("redo log: %w", err)
+		return Written{}, fmt.Errorf("redo log: %w", err)
 	}
 	if int64(len(*p)) > l.o.Size-block {
-		return fmt.Errorf("redo log: an entry of %d bytes: %w", len(*p), ErrFull)
+		return Written{}, fmt.Errorf("redo log: an entry of %d bytes: %w", len(*p), ErrFull)
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	f, err := l.room(e.Key, int64(len(*p)))
 	if err != nil {
-		return err
+		return Written{}, err
 	}
 	if err := f.append(e.Key, *p); err != nil {
-		return fmt.Errorf("redo log: %w", err)
+		return Written{}, fmt.Errorf("redo log: %w", err)
 	}
-	if err := l.sync(f); err != nil {
+	return Written{f, f.generation, f.end}, nil
+}
+
+// Sync makes an entry durable that was written.
+func (l *Log) Sync(w Written) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err := l.sync(w); err != nil {
 		return fmt.Errorf("redo log: %w", err)
 	}
 	return nil
@@ -262,10 +286,10 @@ func (l *Log) room(key string, n int64) (*file, error) {
 	}
 }
 
-// sync makes all entries of f durable. Callers that come during a sync share the next one.
+// sync makes an entry durable, with all before it. Callers that come during a sync share the next one.
 // +checklocks:l.mu
-func (l *Log) sync(f *file) error {
-	generation, end := f.generation, f.end
+func (l *Log) sync(w Written) error {
+	f, generation, end := w.f, w.generation, w.end
 	for f.generation == generation && f.durable < end && f.err == nil {
 		if f.syncing {
 			l.changed.Wait()

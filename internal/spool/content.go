@@ -71,7 +71,7 @@ func (c *content) acquire() (*os.File, error) {
 		if c.gone {
 			return nil, ErrRemoved
 		}
-		f, err := os.OpenFile(c.path, os.O_RDWR|unix.O_NOFOLLOW, 0)
+		f, err := durable.OpenFile(c.path, os.O_RDWR|unix.O_NOFOLLOW, 0)
 		if err != nil {
 			return nil, fmt.Errorf("its data cannot be opened: %w", err)
 		}

@@ -84,7 +84,7 @@ func (s *Spool) build(r *Record) (end int64, err error) {
 	}
 	err = s.fill(hidden, r.ID, record, r.Directory)
 	if err == nil {
-		err = os.Rename(hidden, filepath.Join(s.dir, r.ID))
+		err = durable.RenameUnsynced(hidden, filepath.Join(s.dir, r.ID))
 	}
 	if err != nil {
 		return 0, errors.Join(s.saw(err), os.RemoveAll(hidden))
@@ -95,7 +95,7 @@ func (s *Spool) build(r *Record) (end int64, err error) {
 // fill makes the files of an upload; those of a folder are a record, which is durable.
 func (s *Spool) fill(dir, id string, record []byte, folder bool) error {
 	if !folder {
-		data, err := os.OpenFile(filepath.Join(dir, dataFile(id)), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600) //nolint:gosec // below the spool's own directory
+		data, err := durable.OpenFile(filepath.Join(dir, dataFile(id)), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 		if err != nil {
 			return err
 		}
@@ -116,7 +116,7 @@ func (s *Spool) fill(dir, id string, record []byte, folder bool) error {
 // overwrite makes b all that stands in a file. It does not empty the file first, because file
 // systems then write the new bytes at its close.
 func overwrite(path string, b []byte, perm os.FileMode) error {
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|unix.O_NOFOLLOW, perm) //nolint:gosec // below the spool's own directory
+	f, err := durable.OpenFile(path, os.O_WRONLY|os.O_CREATE|unix.O_NOFOLLOW, perm)
 	if err != nil {
 		return err
 	}
@@ -135,7 +135,7 @@ func overwrite(path string, b []byte, perm os.FileMode) error {
 func (s *Spool) hide(id string, sync bool) (trash string, err error) {
 	dir := filepath.Join(s.dir, id)
 	trash = filepath.Join(s.dir, trashPrefix+id)
-	err = os.Rename(dir, trash)
+	err = durable.RenameUnsynced(dir, trash)
 	if err == nil && sync {
 		if err = s.syncRemoval(id); err != nil {
 			err = errors.Join(err, os.Rename(trash, dir)) // the upload is still there
@@ -148,14 +148,24 @@ func (s *Spool) hide(id string, sync bool) (trash string, err error) {
 }
 
 // syncRemoval makes the removal of an upload durable.
-func (s *Spool) syncRemoval(id string) error {
+func (s *Spool) syncRemoval(id string) error { return s.writeRemoval(id)() }
+
+// writeRemoval writes that an upload is removed. What it returns makes that durable, and that of all
+// written before.
+func (s *Spool) writeRemoval(id string) (sync func() error) {
+	w, err := redolog.Written{}, redolog.ErrFull
 	if s.redo != nil {
-		err := s.redo.Append(redolog.Entry{Key: id, Meta: []byte{isGone}})
-		if !errors.Is(err, redolog.ErrFull) {
+		w, err = s.redo.Write(redolog.Entry{Key: id, Meta: []byte{isGone}})
+	}
+	return func() error {
+		switch {
+		case err == nil:
+			return s.redo.Sync(w)
+		case !errors.Is(err, redolog.ErrFull):
 			return err
 		}
+		return durable.SyncDir(s.dir)
 	}
-	return durable.SyncDir(s.dir)
 }
 
 // idLength is the length of an id: nanoseconds since 1970 in base 36, enough until 2120.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path"
 	"strings"
 	"syscall"
 	"time"
@@ -248,8 +247,8 @@ func (d *delivery) resolve(ctx context.Context) (archive.ID, error) {
 // idPrefix begins the idempotency keys that are made up here.
 const idPrefix = "archivefs-"
 
-// prepare writes down what is about to be sent, durably unless the upload is volatile. Nothing
-// was sent before, or the archive was seen not to have it.
+// prepare writes down what is about to be sent, durably unless the upload is volatile or announced.
+// Nothing was sent before, or the archive was seen not to have it.
 func (d *delivery) prepare(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("given up before it was sent: %w", err)
@@ -271,8 +270,11 @@ func (d *delivery) prepare(ctx context.Context) error {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	as := synced
-	if u.journal.volatile(u.rec.Load()) {
+	switch r := u.rec.Load(); {
+	case u.journal.volatile(r):
 		as = asBefore
+	case r.isAnnounced(u.journal.boot) && next.SentID == r.SentID:
+		as = unsynced
 	}
 	return u.transitLocked(onSend, as, func(r *Record) {
 		r.SentID, r.SentSHA256 = next.SentID, r.SHA256
@@ -324,7 +326,7 @@ func (d *delivery) aim(ctx context.Context, r, next *Record) error {
 	}
 	d.listed = docs
 	name := r.documentName()
-	next.Split = r.EmailImportOrder != "" || strings.EqualFold(path.Ext(name), ".eml")
+	next.Split = r.splits()
 	next.Baseline = nil
 	like := likenessOf(name)
 	for _, doc := range docs {
@@ -335,14 +337,40 @@ func (d *delivery) aim(ctx context.Context, r, next *Record) error {
 	switch {
 	case r.ExternalID != "":
 		next.SentID = r.ExternalID
+	case r.isAnnounced(d.u.spool.opts.Boot): // with the key that it has
 	case !r.inDoubt() || !strings.HasPrefix(r.SentID, idPrefix):
-		id, err := uuid.NewRandom()
-		if err != nil {
-			return fmt.Errorf("make up an external id: %w", err)
+		if next.SentID, err = newKey(); err != nil {
+			return err
 		}
-		next.SentID = idPrefix + id.String()
 	}
 	return nil
+}
+
+// newKey makes up an idempotency key.
+func newKey() (string, error) {
+	id, err := uuid.NewRandom()
+	if err != nil {
+		return "", fmt.Errorf("make up an external id: %w", err)
+	}
+	return idPrefix + id.String(), nil
+}
+
+// mostAnnounced bounds how many uploads are announced at a time: after a crash of the machine each is
+// looked for before it is sent. Those beyond it have a sync of their own before they are sent.
+const mostAnnounced = 128
+
+// mayAnnounce reports whether one more may be announced. Without a name for the run of the machine
+// a later run could not tell what an earlier one announced.
+func (s *Spool) mayAnnounce() bool { return s.opts.Boot != "" && s.announced.Load() < mostAnnounced }
+
+// countAnnounced takes note of a record that follows another one.
+func (s *Spool) countAnnounced(before, after *Record) {
+	switch was, is := before.Announced != "", after.Announced != ""; {
+	case !was && is:
+		s.announced.Add(1)
+	case was && !is:
+		s.announced.Add(-1)
+	}
 }
 
 // listFolder returns what the folder holds: as the caller of Deliver knows it, else as the

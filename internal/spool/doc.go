@@ -52,7 +52,9 @@
 // which documents of that name the folder had (the baseline). After an end in doubt Deliver
 // looks in the folder, and repeats, with the same key, only what several looks over some time do
 // not show. What cannot be decided is failed, with the reason, and never sent again without a
-// look. docs/ARCHITECTURE.md ("Look before repeat", "What is certain, on which service") has the
+// look. An upload that is queued says its key with its commit (Record.Announced), and is sent without
+// another sync; in another run of the machine it counts as sent.
+// docs/ARCHITECTURE.md ("Announced uploads", "Look before repeat", "What is certain, on which service") has the
 // rules and their limits.
 //
 // # Locks

@@ -267,7 +267,7 @@ func (j *journal) append(b []byte, sync bool) error {
 	if j.end+size > max(recordRoom, 2*size) {
 		return j.replace(path, b)
 	}
-	f, err := os.OpenFile(path, os.O_WRONLY|unix.O_NOFOLLOW, 0) //nolint:gosec // below the spool's own directory
+	f, err := durable.OpenFile(path, os.O_WRONLY|unix.O_NOFOLLOW, 0)
 	if err != nil {
 		return err
 	}

@@ -2,7 +2,9 @@ package spool
 
 import (
 	"maps"
+	"path"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/archivefs/archivefs/archive"
@@ -64,6 +66,9 @@ type Record struct {
 	// Boot names the run of the machine in which this was written without a sync: another run
 	// may find it torn, or older than what was sent. Empty once it is synced.
 	Boot string `json:"boot,omitempty"`
+	// Announced (state committed) names the run of the machine in which this may be sent, under
+	// SentID, with no other record that is synced. In another run it counts as sent.
+	Announced string `json:"announced,omitempty"`
 	// Size and SHA256 (hexadecimal) are of the committed data; SHA256 is empty while there
 	// is none. For a local or failed file Size is its length all the same.
 	Size   int64  `json:"size"`
@@ -120,7 +125,7 @@ func (r *Record) clone() Record {
 // keepOwned gives next the fields of r that only the spool changes.
 func (r *Record) keepOwned(next *Record) {
 	next.Version, next.ID, next.State, next.Closed = r.Version, r.ID, r.State, r.Closed
-	next.Directory, next.Boot = r.Directory, r.Boot
+	next.Directory, next.Boot, next.Announced = r.Directory, r.Boot, r.Announced
 	next.Created, next.Changed, next.Size, next.SHA256 = r.Created, r.Changed, r.Size, r.SHA256
 	next.SentID, next.SentName, next.SentFolder = r.SentID, r.SentName, r.SentFolder
 	next.SentReplace, next.SentSHA256 = r.SentReplace, r.SentSHA256
@@ -159,6 +164,34 @@ func (r *Record) inDoubt() bool { return r.State == Sending || r.Doubtful }
 // WaitsInDoubt reports whether it waits in the queue after it was sent without an answer, and may
 // still arrive.
 func (r *Record) WaitsInDoubt() bool { return r.Queued && r.State == Sending && r.Reason != "" }
+
+// splits reports whether the service may make several documents of it, under other names.
+func (r *Record) splits() bool {
+	return r.EmailImportOrder != "" || strings.EqualFold(path.Ext(r.documentName()), ".eml")
+}
+
+// announceable reports whether an idempotency key alone tells a document of it from all others,
+// so that it can be chosen with the commit. What may have been sent already keeps its key, and a
+// replacement, a user's own external id or an e-mail need what the folder held before.
+func (r *Record) announceable() bool {
+	return r.Queued && !r.inDoubt() && !r.Refused && r.Folder != 0 && r.Within == "" && r.Replace == 0 && r.ExternalID == "" && !r.splits()
+}
+
+// isAnnounced reports whether it may be sent in a run of the machine with no other record that is
+// synced.
+func (r *Record) isAnnounced(boot string) bool {
+	return r.State == Committed && r.Announced != "" && r.Announced == boot && r.announceable()
+}
+
+// survive makes of an upload that was announced in another run of the machine one that was being
+// sent, whatever a crash took of its later records. What the folder held before is not known.
+func (r *Record) survive() {
+	if r.State == Committed && r.Announced != "" && r.announceable() {
+		r.State, r.SentSHA256 = Sending, r.SHA256
+		r.SentName, r.SentFolder, r.SentReplace, r.Baseline = r.documentName(), r.Folder, 0, nil
+	}
+	r.Announced = ""
+}
 
 // repeats reports whether to send it now is to repeat what was sent in doubt, with the same
 // external id and the same baseline.

@@ -73,7 +73,11 @@ func (s *Spool) load(id string) *Upload {
 		}
 		return s.loadBroken(r, end, size, errCrashed)
 	}
+	if r.Announced != s.opts.Boot {
+		r.survive()
+	}
 	u := newUpload(s, r, end, size, r.Boot == "")
+	s.countAnnounced(&Record{}, &r)
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if r.inDoubt() {
@@ -97,7 +101,7 @@ var errCrashed = errors.New("the machine stopped while it was written or archive
 
 // loadBroken stands for an upload that cannot be acted on. Nothing of it is changed.
 func (s *Spool) loadBroken(r Record, end, size int64, err error) *Upload {
-	r.State, r.Closed, r.Queued, r.Visible, r.Size = Failed, false, false, false, size
+	r.State, r.Closed, r.Queued, r.Visible, r.Announced, r.Size = Failed, false, false, false, "", size
 	r.Reason = archive.Printable(err.Error()) + "; its bytes can be exported"
 	u := newUpload(s, r, end, size, true)
 	u.broken = err

@@ -223,22 +223,25 @@ func (q *removals) sync(s *Spool) error {
 	batch := slices.Concat(q.failed, q.waiting)
 	q.waiting, q.failed = nil, nil
 	q.mu.Unlock()
-	var group errgroup.Group
-	for _, r := range batch {
-		group.Go(func() error { // together: they share a sync
-			if err := s.syncRemoval(r.id); err != nil {
-				err = fmt.Errorf("remove upload %s: %w", r.id, s.saw(err))
-				s.log.Warn(err)
-				q.mu.Lock()
-				defer q.mu.Unlock()
-				q.failed = append(q.failed, r)
-				return err
-			}
-			s.trash.put(r.dir)
-			return nil
-		})
+	durable := make([]func() error, len(batch)) // all are written first: they share a sync
+	for i, r := range batch {
+		durable[i] = s.writeRemoval(r.id)
 	}
-	return group.Wait()
+	var failed error
+	for i, r := range batch {
+		err := durable[i]()
+		if err == nil {
+			s.trash.put(r.dir)
+			continue
+		}
+		err = fmt.Errorf("remove upload %s: %w", r.id, s.saw(err))
+		s.log.Warn(err)
+		q.mu.Lock()
+		q.failed = append(q.failed, r)
+		q.mu.Unlock()
+		failed = errors.Join(failed, err)
+	}
+	return failed
 }
 
 // SyncRemovals returns when no crash of the machine brings back an upload that was removed. Until

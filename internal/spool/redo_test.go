@@ -90,7 +90,7 @@ func TestTheRedoLogKeepsWhatWasPromised(t *testing.T) {
 		want State
 		data string
 	}{
-		"queued":   {func(t *testing.T, u *Upload) { queue(t, u) }, Committed, billBytes},
+		"queued":   {func(t *testing.T, u *Upload) { queue(t, u) }, Sending, billBytes}, // it may have been sent
 		"recalled": {func(t *testing.T, u *Upload) { queue(t, u); must(t, u.Recall()) }, Created, billBytes},
 		"sending": {func(t *testing.T, u *Upload) {
 			queue(t, u)
@@ -101,7 +101,7 @@ func TestTheRedoLogKeepsWhatWasPromised(t *testing.T) {
 		"synced":            {func(t *testing.T, u *Upload) { must(t, u.Sync()) }, Failed, billBytes},
 		"kept":              {func(t *testing.T, u *Upload) { must(t, u.Keep()) }, Created, billBytes},
 		"failed":            {func(t *testing.T, u *Upload) { must(t, u.Fail("because", true)) }, Failed, billBytes},
-		"synced twice":      {func(t *testing.T, u *Upload) { must(t, u.Sync()); more(t, u, "more"); queue(t, u) }, Committed, billBytes + "more"},
+		"synced twice":      {func(t *testing.T, u *Upload) { must(t, u.Sync()); more(t, u, "more"); queue(t, u) }, Sending, billBytes + "more"},
 		"kept after a sync": {func(t *testing.T, u *Upload) { must(t, u.Sync()); more(t, u, "more"); must(t, u.Keep()) }, Created, billBytes + "more"},
 		"failed after a sync": {func(t *testing.T, u *Upload) {
 			must(t, u.Sync())

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/sirupsen/logrus"
@@ -68,6 +69,8 @@ type Spool struct {
 	receipts receipts
 	redo     *redolog.Log // nil for none
 	removals removals
+	// announced counts the uploads that are announced (Record.Announced).
+	announced atomic.Int64
 	// unsynced are the ids of uploads that could not be made durable in place.
 	unsynced sync.Map
 
@@ -163,13 +166,9 @@ func lockDir(dir string) (*os.File, error) {
 // Upload.Close, may run then or later.
 func (s *Spool) Close() error {
 	for _, u := range s.List() {
-		u.mu.Lock()
-		if !u.removed && u.broken == nil {
-			if err := u.syncLocked(); err != nil { // a machine that is switched off now does not crash
-				u.log.Warn(err)
-			}
+		if err := settle(u); err != nil { // a machine that is switched off now does not crash
+			u.log.Warn(err)
 		}
-		u.mu.Unlock()
 	}
 	s.removals.end()
 	var err error
@@ -178,6 +177,22 @@ func (s *Spool) Close() error {
 	}
 	s.trash.empty()
 	return errors.Join(err, s.free())
+}
+
+// settle makes a volatile upload durable at the end of a run, and says of an announced one that it was
+// not sent.
+func settle(u *Upload) error {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	r := u.Record()
+	switch {
+	case u.removed || u.broken != nil:
+		return nil
+	case r.Announced == "":
+		return u.syncLocked()
+	}
+	r.Announced = ""
+	return u.storeLocked(&r, synced)
 }
 
 // free ends what Close ends, as the end of the program does.

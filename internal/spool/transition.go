@@ -35,6 +35,9 @@ func (u *Upload) transitLocked(ev event, as durability, edit func(*Record)) erro
 	if err := u.spool.fault(ev.before); err != nil {
 		return err
 	}
+	if ev.name != onUpdate.name {
+		next.Announced = "" // by the commit alone
+	}
 	edit(&next)
 	next.State, next.Changed = to, u.spool.now()
 	if err := u.storeLocked(&next, as); err != nil {
@@ -55,8 +58,8 @@ func (u *Upload) insistLocked(ev event, as durability, edit func(*Record)) error
 	if err != nil {
 		r := u.Record()
 		edit(&r)
-		r.State = to
-		u.rec.Store(&r)
+		r.State, r.Announced = to, ""
+		u.showLocked(&r)
 	}
 	return err
 }
@@ -110,13 +113,21 @@ func (u *Upload) commitLocked(ev event, next *Record) error {
 	if !u.journal.volatile(next) {
 		as = synced
 	}
+	key, err := newKey()
+	if err != nil {
+		return err
+	}
 	u.checked = true
+	boot := u.journal.boot
 	return u.transitLocked(ev, as, func(r *Record) {
 		*r = *next
 		r.Visible = r.Visible && u.State() == Failed // in its folder again
 		r.Closed, r.Reason, r.Size, r.SHA256 = false, "", size, sum
 		if r.SentSHA256 != sum {
 			r.forgetSent()
+		}
+		if r.Announced = ""; as == synced && r.announceable() && u.spool.mayAnnounce() {
+			r.Announced, r.SentID = boot, key
 		}
 	})
 }
@@ -270,6 +281,7 @@ func (u *Upload) Remove() error {
 		return err
 	}
 	u.removed = true
+	u.spool.countAnnounced(r, &Record{})
 	u.spool.forget(u.id)
 	u.content.remove()
 	if u.spool.fault(PointRemoveRenamed) != nil { // it is gone all the same

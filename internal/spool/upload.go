@@ -128,8 +128,15 @@ func (u *Upload) storeLocked(r *Record, as durability) error {
 	if err := u.spool.saw(u.journal.write(r, as, &u.content)); err != nil {
 		return fmt.Errorf("record of upload %s: %w", u.id, err)
 	}
-	u.rec.Store(r)
+	u.showLocked(r)
 	return nil
+}
+
+// showLocked makes r the record that is seen.
+// +checklocks:u.mu
+func (u *Upload) showLocked(r *Record) {
+	u.spool.countAnnounced(u.rec.Load(), r)
+	u.rec.Store(r)
 }
 
 // Sync makes data and record durable.

@@ -190,6 +190,9 @@ func (v *delivery) attempt(ctx context.Context, f *File, up *spool.Upload) (wait
 	if d != nil {
 		baseline = v.s.Baseline(d)
 	}
+	if err := up.Open(); err == nil { // once for all that reads the bytes
+		defer up.Close() //nolint:errcheck // read only
+	}
 	id, err := spool.DeliverWith(ctx, up, v.s.Service.Archive, baseline, v.s.queuePolicy())
 	_ = v.s.Service.Answered(err)
 	switch {

@@ -182,6 +182,11 @@ func spooling() []Mutation {
 			Focus: unheard(),
 		},
 		{
+			Name: "what may have been sent before a crash of the machine is not looked for", File: "internal/spool/recover.go",
+			Old: "if r.Announced != s.opts.Boot {", New: "if r.Announced == \"never\" {", Async: true,
+			Focus: unheard(),
+		},
+		{
 			Name: "a removed upload may come back in half", File: "internal/spool/create.go",
 			Old: "return durable.SyncDir(s.dir)", New: "return nil",
 			Focus: archived(),
