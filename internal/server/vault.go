@@ -56,6 +56,9 @@ func (s *Server) ContentFile(digest string) string {
 	return ""
 }
 
+// brief is the most bytes of contents for which a transaction, and so all others, may wait.
+const brief = 1 << 20
+
 // keep publishes staged bytes and calls record, which commits references to them, and to the stored
 // contents in beside. record must use the context that it gets, and may be called again. After any
 // failure unused contents are removed. An error means that nothing was recorded, or that the outcome is
@@ -63,11 +66,13 @@ func (s *Server) ContentFile(digest string) string {
 // does not repeat the change.
 func (v *vault) keep(ctx context.Context, staged []blob.Staged, record func(ctx context.Context) error, beside ...string) error {
 	digests := slices.Clone(beside)
+	size := int64(0)
 	for _, s := range staged {
-		digests = append(digests, s.Digest())
+		digests, size = append(digests, s.Digest()), size+s.Size()
 	}
 	err := v.uses.Keep(ctx, store.Keeping{
 		Digests: digests,
+		Brief:   len(staged) > 0 && size <= brief,
 		Publish: func(ctx context.Context) error {
 			if err := v.Publish(ctx, staged...); err != nil {
 				return fmt.Errorf("keep content: %w", err)

@@ -32,8 +32,10 @@ type Files struct {
 	view   bool     // somebody else may be writing there
 	synced sync.Map // the set of names of sub-directories that are durable
 
-	log      *redolog.Log // nil without one
-	unsynced sync.Map     // digests of contents whose sync has failed
+	log *redolog.Log // nil without one
+	// placing is shared from before an entry is appended to the log until its content is in place.
+	placing  sync.RWMutex
+	unsynced sync.Map // digests of contents whose sync has failed
 	past     past
 }
 
@@ -95,12 +97,24 @@ func (f *Files) Publish(ctx context.Context, contents ...Staged) error {
 	for _, staged := range files {
 		size += staged.size
 	}
-	publish, shard := durable.PublishAll, f.makeShard
 	if f.log != nil && size <= logged {
-		publish, shard = func(named []durable.Named) error { return f.appendAll(named, files) }, f.placeShard
+		err = f.publishLogged(files)
+	} else {
+		err = f.place(files, f.makeShard, durable.PublishAll)
 	}
+	if err != nil {
+		return err
+	}
+	for _, staged := range files {
+		staged.published = true
+	}
+	return nil
+}
+
+// place gives contents their final places, with shard for sub-directories and publish for names.
+func (f *Files) place(files []*stagedFile, shard func(name string) error, publish func([]durable.Named) error) error {
 	named := make([]durable.Named, 0, len(files))
-	var made []*os.File // of contents in memory
+	var made []*os.File // beside those of the contents
 	done := false
 	defer func() {
 		for _, file := range made {
@@ -127,9 +141,6 @@ func (f *Files) Publish(ctx context.Context, contents ...Staged) error {
 	}
 	if err := publish(named); err != nil {
 		return fmt.Errorf("publish content: %w", err)
-	}
-	for _, staged := range files {
-		staged.published = true
 	}
 	done = true
 	return nil

@@ -60,34 +60,54 @@ func (f *Files) Close() error {
 	return nil
 }
 
-// appendAll gives files their final names, and makes their contents durable in the log, or in place if
-// that has no room.
-func (f *Files) appendAll(named []durable.Named, contents []*stagedFile) error {
+// publishLogged makes contents durable in the log, or in place if that has no room. It gives them their
+// places while the log is being synced.
+func (f *Files) publishLogged(files []*stagedFile) error {
+	var appending sync.WaitGroup
+	errs := make([]error, len(files))
+	f.placing.RLock()
+	for i, staged := range files {
+		appending.Go(func() {
+			errs[i] = f.log.Append(redolog.Entry{Key: staged.digest, Body: staged.reader()})
+		})
+	}
+	err := f.place(files, f.placeShard, rename)
+	f.placing.RUnlock()
+	appending.Wait()
+	if err != nil {
+		return err
+	}
+	var refused []string
+	for i, err := range errs {
+		switch {
+		case errors.Is(err, redolog.ErrFull):
+			refused = append(refused, files[i].digest)
+		case err != nil:
+			return fmt.Errorf("publish content: %w", err)
+		}
+	}
+	if len(refused) == 0 {
+		return nil
+	}
+	if err := f.checkpoint(refused); err != nil {
+		return fmt.Errorf("publish content: %w", err)
+	}
+	return nil
+}
+
+// rename gives files their names, which become durable later.
+func rename(named []durable.Named) error {
 	for _, n := range named {
 		if err := os.Rename(n.File.Name(), n.Path); err != nil {
 			return err
 		}
 	}
-	if len(contents) == 1 { // as of each upload: nobody else has to be woken
-		return f.append(contents[0])
-	}
-	var group errgroup.Group
-	for _, staged := range contents {
-		group.Go(func() error { return f.append(staged) })
-	}
-	return group.Wait()
-}
-
-func (f *Files) append(staged *stagedFile) error {
-	err := f.log.Append(redolog.Entry{Key: staged.digest, Body: io.NewSectionReader(staged, 0, staged.size)})
-	if errors.Is(err, redolog.ErrFull) {
-		return f.checkpoint([]string{staged.digest})
-	}
-	return err
+	return nil
 }
 
 // checkpoint makes contents durable in place. Removed ones are left out.
 func (f *Files) checkpoint(digests []string) error {
+	f.awaitPlaces()
 	var group errgroup.Group
 	group.SetLimit(syncers)
 	shards := map[string]bool{}
@@ -105,6 +125,13 @@ func (f *Files) checkpoint(digests []string) error {
 		group.Go(func() error { return durable.SyncDir(filepath.Join(f.dir, shard)) })
 	}
 	return group.Wait()
+}
+
+// awaitPlaces waits until the contents that the log has by now are in place, or could not be placed.
+// Without it, one that is on its way would pass for a removed one.
+func (f *Files) awaitPlaces() {
+	f.placing.Lock()
+	defer f.placing.Unlock()
 }
 
 // syncFile syncs the file of a content. After a failure it makes a new one: the bytes of the first one

@@ -228,21 +228,25 @@ func (s *stagedFile) file(dir string) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	if s.File != nil {
-		if _, err := io.Copy(file, io.NewSectionReader(s.File, 0, s.size)); err != nil {
-			return nil, durable.Discard(file, err)
-		}
-		err = s.Close()
-		s.File, s.published = file, false
-		return file, err
-	}
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	if _, err := file.Write(s.memory[:s.size]); err != nil {
+	if err := s.copyTo(file); err != nil {
 		return nil, durable.Discard(file, err)
 	}
 	return file, nil
 }
+
+func (s *stagedFile) copyTo(w io.Writer) error {
+	if s.File != nil {
+		_, err := io.Copy(w, s.reader())
+		return err
+	}
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	_, err := w.Write(s.memory[:s.size])
+	return err
+}
+
+// reader reads the content from its beginning.
+func (s *stagedFile) reader() *io.SectionReader { return io.NewSectionReader(s, 0, s.size) }
 
 // hashing is a hash that is computed by the caller or, after begin, by a goroutine of its own.
 type hashing struct {

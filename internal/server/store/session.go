@@ -182,12 +182,36 @@ func (p *pool) transactionOf(ctx context.Context) *transaction {
 	return nil
 }
 
+// beforeCommitKey is the key of what a context's changes wait for.
+type beforeCommitKey struct{}
+
+// beforeCommit returns a context in which a change is committed only after await has returned nil. await may
+// be called more than once, by another goroutine.
+func beforeCommit(ctx context.Context, await func() error) context.Context {
+	return context.WithValue(ctx, beforeCommitKey{}, await)
+}
+
+// awaited returns f with what its commit waits for.
+func awaited(ctx context.Context, f func(changing) error) func(changing) error {
+	await, ok := ctx.Value(beforeCommitKey{}).(func() error)
+	if !ok {
+		return f
+	}
+	return func(tx changing) error {
+		if err := f(tx); err != nil {
+			return err
+		}
+		return await()
+	}
+}
+
 // change runs f in a transaction that is committed if f returns nil. After an error of the database that
 // has changed nothing, f may be run again. Another goroutine may run it.
 func (p *pool) change(ctx context.Context, f func(changing) error) error {
 	if tx := p.transactionOf(ctx); tx != nil {
 		return f(tx)
 	}
+	f = awaited(ctx, f)
 	return p.retry(ctx, func() error {
 		if p.group != nil {
 			return p.group.change(ctx, p, f)

@@ -25,6 +25,8 @@ type Keeping struct {
 	Digests []string
 	// Publish makes new contents durable. It may be called again.
 	Publish func(ctx context.Context) error
+	// Brief says that Publish takes about as long as a commit, so that a transaction may wait for it.
+	Brief bool
 	// Kept reports whether all of the contents are durable.
 	Kept func(ctx context.Context, digests ...string) (bool, error)
 	// Record adds the references. Changes made with its context are one transaction, all or nothing;
@@ -42,11 +44,15 @@ var errRemoved = errors.New("a content was removed by another process while a do
 // even if Drop runs at the same time, in this process or another one. Contents that remain unused, also
 // after an error, are left to Drop.
 //
-// Publishing can take minutes, so it is done first, without a lock. The lock between processes is held
+// Publishing can take minutes, so it is done first, without a lock, unless it is brief and no other process
+// can remove the contents: then only the commit of Record waits for it. The lock between processes is held
 // only during the transaction of Record, and once it is held, Keep checks that the contents still exist.
 func (u *Uses) Keep(ctx context.Context, k Keeping) error {
 	u.inUse.share(k.Digests)
 	defer u.inUse.release(k.Digests)
+	if k.Brief && !u.several() {
+		return k.together(ctx)
+	}
 	err := errRemoved
 	for n := 0; n < attempts && errors.Is(err, errRemoved); n++ {
 		if err := k.Publish(ctx); err != nil {
@@ -70,6 +76,19 @@ func (u *Uses) Keep(ctx context.Context, k Keeping) error {
 		})
 	}
 	return err
+}
+
+// together publishes contents while references to them are recorded.
+func (k Keeping) together(ctx context.Context) (err error) {
+	ended := make(chan error, 1)
+	go func() { ended <- k.Publish(ctx) }()
+	published := sync.OnceValue(func() error { return <-ended })
+	defer func() {
+		if failed := published(); failed != nil { // nothing was committed
+			err = failed
+		}
+	}()
+	return k.Record(beforeCommit(ctx, published))
 }
 
 // Drop removes a content and its renditions, unless something refers to it or is about to. remove may be
