@@ -2,11 +2,14 @@ package server
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -52,6 +55,7 @@ func TestCrashBetweenContentAndRow(t *testing.T) {
 	}
 	working := s.catalog
 	s.catalog = brokenCatalog{Catalog: working, image: func() {
+		awaitContent(t, data, "lost")
 		if err := os.CopyFS(image, os.DirFS(data)); err != nil {
 			t.Error(err)
 		}
@@ -118,6 +122,9 @@ func TestCrashWithContentsInTheLog(t *testing.T) {
 		}
 	}
 	s.catalog = brokenCatalog{Catalog: working, image: func() {
+		content := fmt.Sprint("content ", documents)
+		awaitContent(t, data, content)
+		awaitEntry(t, data, content)
 		if err := os.CopyFS(image, os.DirFS(data)); err != nil {
 			t.Error(err)
 		}
@@ -177,6 +184,44 @@ func TestAnOrderlyEndNeedsNoSweep(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+}
+
+// awaitContent waits until a content, which is being published, is in its place.
+func awaitContent(t *testing.T, data, content string) {
+	t.Helper()
+	key := keyOf(content)
+	await(t, func() bool {
+		_, err := os.Stat(filepath.Join(data, "contents", key[:2], key))
+		return err == nil
+	})
+}
+
+// awaitEntry waits until the log has a content.
+func awaitEntry(t *testing.T, data, content string) {
+	t.Helper()
+	await(t, func() bool {
+		entries, done, err := redolog.Read(filepath.Join(data, "contents"))
+		if err != nil {
+			return false
+		}
+		defer done()
+		return slices.ContainsFunc(entries, func(e redolog.Entry) bool { return e.Key == keyOf(content) })
+	})
+}
+
+// await waits until something is so.
+func await(t *testing.T, so func() bool) {
+	t.Helper()
+	for ends := time.Now().Add(2 * time.Minute); !so(); time.Sleep(time.Millisecond) {
+		if time.Now().After(ends) {
+			t.Fatal("it has never come")
+		}
+	}
+}
+
+func keyOf(content string) string {
+	sum := sha256.Sum256([]byte(content))
+	return hex.EncodeToString(sum[:])
 }
 
 func wantContents(t *testing.T, data string, want int) {
