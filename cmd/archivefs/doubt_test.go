@@ -16,7 +16,7 @@ func TestUnmountWaitsForAnUploadInDoubt(t *testing.T) {
 	b.program.signal(syscall.SIGKILL)
 	_ = b.program.wait() // it was killed
 	wantCall(t, 0, "", "unmount", b.dir)
-	b.mount(nil, "--timeout", "2m", "--retry-for", "200ms") // so long what was cut off may still arrive
+	b.mount(nil, "--timeout", "20s", "--retry-for", "200ms") // so long what was cut off may still arrive
 	const why = "it did not arrive so far, but may still in the next "
 	heals(t, "the upload is in doubt", func() bool {
 		_, status, err := mounted.Status(b.dir)

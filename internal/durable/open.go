@@ -17,7 +17,7 @@ func OpenFile(path string, flag int, perm os.FileMode) (*os.File, error) {
 		case err != nil:
 			return nil, &os.PathError{Op: "open", Path: path, Err: err}
 		default:
-			return os.NewFile(uintptr(fd), path), nil //nolint:gosec // a descriptor
+			return os.NewFile(uintptr(fd), path), nil
 		}
 	}
 }
