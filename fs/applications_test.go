@@ -167,12 +167,12 @@ func TestArchivedDocumentsAreReadOnly(t *testing.T) {
 	sh(t, m, `[ ! -w "$1/inboxes/Administrator/brief.txt" ]`)
 }
 
-// A file manager makes a thumbnail of every document in a folder. No document is downloaded for
-// that; cached ones are shown.
-func TestThumbnailersDownloadNothing(t *testing.T) {
+// A file manager makes a thumbnail of every document in a folder, an indexer and a backup read all. No
+// document is downloaded for that; cached ones can be read.
+func TestUnattendedProgramsDownloadNothing(t *testing.T) {
 	cat, err := exec.LookPath("cat")
 	must(t, err)
-	for _, name := range []string{"tumblerd", "evince-thumbnailer", "kioslave5"} {
+	for _, name := range []string{"tumblerd", "evince-thumbnailer", "kioslave5", "baloo_file_extractor", "restic"} {
 		thumbnailer := filepath.Join(t.TempDir(), name)
 		must(t, os.WriteFile(thumbnailer, get(os.ReadFile(cat))(t), 0o700))
 		look := func(path string) (string, error) {
@@ -207,7 +207,10 @@ func TestThumbnailersDownloadNothing(t *testing.T) {
 				t.Errorf("of what was put in here it read %q, %v", out, err)
 			}
 			m.unmount()
-			m.tweak = func(opts *fs.Options) { opts.Thumbnails = true }
+			m.tweak = func(opts *fs.Options) {
+				crawls := name == "baloo_file_extractor" || name == "restic"
+				opts.Thumbnails, opts.Crawlers = !crawls, crawls
+			}
 			m.remount()
 			if out, err := look(b); err != nil || out != "zwei" {
 				t.Errorf("where it may, it read %q, %v", out, err)

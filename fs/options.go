@@ -59,6 +59,8 @@ type Options struct {
 	Async bool
 	// Thumbnails permits downloads of documents for the thumbnails of file managers.
 	Thumbnails bool
+	// Crawlers permits downloads of documents by search indexers and backup programs.
+	Crawlers bool
 	// AllowDelete permits removing inbox documents.
 	AllowDelete bool
 	ReadOnly    bool

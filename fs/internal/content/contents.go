@@ -24,6 +24,8 @@ type Config struct {
 	Facts   *cache.Facts
 	// Thumbnails permits downloads of documents for the thumbnails of file managers.
 	Thumbnails bool
+	// Crawlers permits downloads of documents by search indexers and backup programs.
+	Crawlers bool
 	// ReadAhead is how many document prefetches may be in flight; 0 disables them.
 	ReadAhead int
 	// Near is prefetch.Options.Near.
@@ -52,6 +54,7 @@ type Contents struct {
 	ReadAhead *prefetch.ReadAhead
 
 	thumbnails  bool
+	crawlers    bool
 	reads       func(*os.File) bool
 	dataChanged func(doc archive.ID)
 }
@@ -80,6 +83,6 @@ func New(ctx context.Context, c Config) *Contents {
 			List: c.List, Decoded: c.Memory.Decoded, Near: c.Near, Go: c.Work.Go, Now: c.Now,
 		}),
 		ReadAhead:  prefetch.NewReadAhead(ctx, c.ReadAhead, c.Work.Go, c.Now),
-		thumbnails: c.Thumbnails, reads: c.Reads, dataChanged: c.DataChanged,
+		thumbnails: c.Thumbnails, crawlers: c.Crawlers, reads: c.Reads, dataChanged: c.DataChanged,
 	}
 }

@@ -439,20 +439,6 @@ func (f *File) measured(size int64) {
 	}
 }
 
-// OnlyForThumbnail reports whether opening the document would download it just for a thumbnail. Cached
-// documents can be read by thumbnail programs, too.
-func (f *File) OnlyForThumbnail(pid uint32) bool {
-	if f.Env.thumbnails || f.As != nil {
-		return false
-	}
-	doc := f.Document().ID
-	rep := f.Env.Reps.Of(doc)
-	if _, here := f.Env.Content.Trusted(cache.Key{Document: doc, Representation: rep}, f.MaxAge(rep)); here {
-		return false
-	}
-	return isThumbnailer(pid)
-}
-
 // Close closes the reader and its former ones. A nil Reader is closed already.
 func (v *Reader) Close() error {
 	if v == nil {

@@ -80,8 +80,10 @@ func (n *fileNode) Open(ctx context.Context, flags uint32) (fusefs.FileHandle, u
 	}
 	var v *content.Reader
 	if f.Pending() == nil {
-		if !a.Write && f.OnlyForThumbnail(a.PID) {
-			return nil, 0, n.k.Errnos.Of("open", "", content.ErrThumbnail) // without a path: logged once for a whole folder
+		if !a.Write {
+			if err := f.Unattended(a.PID); err != nil {
+				return nil, 0, n.k.Errnos.Of("open", "", err) // without a path: logged once for a whole folder
+			}
 		}
 		if h, size := f.OpenLater(a); h != nil {
 			n.correct(size)

@@ -106,6 +106,8 @@ func (s *session) serve(c *cli.Context) (*fs.Mount, error) {
 		why := "a line of fusermount3 above, if there is one, says why"
 		if errors.Is(err, fs.ErrNoHelper) {
 			why = doctor.InstallHelper
+		} else if do := doctor.SystemAppArmor.Cure(s.settings.Mountpoint); do != "" && os.Geteuid() != 0 {
+			why += "; if it is AppArmor: " + do
 		}
 		return nil, fmt.Errorf("%s; %s", strings.Join(strings.Fields(err.Error()), " "), why) // its text may have line breaks
 	}

@@ -83,6 +83,7 @@ func viewFlags() []cli.Flag {
 		&cli.StringFlag{Name: "created-after", EnvVars: command.Env("CREATED_AFTER"), Usage: "show only documents created after `DATE`"},
 		&cli.StringFlag{Name: "time-zone", EnvVars: command.Env("TIME_ZONE"), DefaultText: "local", Usage: "`ZONE` of the service's dates, as Europe/Berlin"},
 		&cli.BoolFlag{Name: "thumbnails", EnvVars: command.Env("THUMBNAILS"), Usage: "let file managers download documents to make thumbnails of them"},
+		&cli.BoolFlag{Name: "crawlers", EnvVars: command.Env("CRAWLERS"), Usage: "let search indexers and backup programs download documents"},
 		&cli.BoolFlag{Name: "allow-delete", EnvVars: command.Env("ALLOW_DELETE"), Usage: "let rm delete inbox documents"},
 		&cli.BoolFlag{Name: "read-only", EnvVars: command.Env("READ_ONLY"), Usage: "refuse every change"},
 		&cli.BoolFlag{Name: "nonempty", EnvVars: command.Env("NONEMPTY"), Usage: "mount over a directory that is not empty, and hide its files"},
@@ -288,7 +289,7 @@ func readView(c *cli.Context, s *Mount) error {
 	}
 	s.Fs.MountSource = c.String("fsname")
 	s.Fs.VolumeName = cmp.Or(s.Profile, "Archive")
-	s.Fs.Thumbnails = c.Bool("thumbnails")
+	s.Fs.Thumbnails, s.Fs.Crawlers = c.Bool("thumbnails"), c.Bool("crawlers")
 	s.Fs.AllowDelete, s.Fs.ReadOnly, s.Fs.AllowOther = c.Bool("allow-delete"), c.Bool("read-only"), c.Bool("allow-other")
 	if c.Bool("noexec") {
 		s.Fs.MountOptions = []string{"noexec"}

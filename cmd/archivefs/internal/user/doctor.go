@@ -182,6 +182,7 @@ func (p *patient) machine() []doctor.Finding {
 		doctor.Helper("fusermount3", root),
 		doctor.OtherUsers(p.c.Bool("allow-other"), mounted.MayLetOthersIn(os.Geteuid(), mounted.FuseConf)),
 		doctor.Kernel(unix.ByteSliceToString(name.Release[:]), doctor.Privileged(string(status))),
+		doctor.Index("/etc/updatedb.conf", root || p.c.Bool("allow-other")),
 	}
 }
 
@@ -285,6 +286,9 @@ func mountpoint(ctx context.Context, dir string, nonempty bool) doctor.Finding {
 	}
 	if err := unix.Access(dir, unix.W_OK); err != nil && !errors.Is(err, unix.EROFS) {
 		return doctor.Fail(check, "you may not write to "+dir+", and so fusermount3 mounts nothing there for you", "name a directory of your own")
+	}
+	if do := doctor.SystemAppArmor.Cure(dir); do != "" && os.Geteuid() != 0 {
+		return doctor.Warn(check, "AppArmor may keep fusermount3 from mounting at "+dir, do)
 	}
 	return doctor.Fine(check, dir+" is free")
 }

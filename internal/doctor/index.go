@@ -1,0 +1,34 @@
+package doctor
+
+import (
+	"os"
+	"slices"
+	"strings"
+)
+
+// Index checks the configuration of updatedb (updatedb.conf(5)), which lists each day, as root, all that
+// root can see: an archive only if visible is set.
+func Index(conf string, visible bool) Finding {
+	const check = "file index"
+	b, err := os.ReadFile(conf) //nolint:gosec // of the machine's configuration
+	switch {
+	case err != nil:
+		return Fine(check, "there is no updatedb")
+	case pruned(string(b)):
+		return Fine(check, "updatedb leaves archives out")
+	case !visible:
+		return Fine(check, "updatedb cannot look into your mounts")
+	}
+	return Warn(check, "updatedb lists every document of a mount each day, without downloading any", "add "+archiveKind+" to PRUNEFS in "+conf)
+}
+
+// pruned reports whether a configuration names our mounts in PRUNEFS.
+func pruned(conf string) bool {
+	for line := range strings.Lines(conf) {
+		name, value, _ := strings.Cut(line, "=")
+		if strings.TrimSpace(name) == "PRUNEFS" && slices.Contains(strings.Fields(strings.Trim(strings.TrimSpace(value), `"`)), archiveKind) {
+			return true
+		}
+	}
+	return false
+}
