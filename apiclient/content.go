@@ -2,6 +2,7 @@ package apiclient
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -40,7 +41,7 @@ func (c *Client) Content(ctx context.Context, want archive.ContentRequest) (*arc
 	if want.Representation == archive.Data {
 		return c.dataContent(ctx, want.Document)
 	}
-	r := contentRequest(http.MethodGet, want.Document, want.Representation)
+	r := contentRequest(http.MethodGet, want)
 	if want.NoneMatch != "" {
 		r.header.Set("If-None-Match", want.NoneMatch)
 	}
@@ -77,7 +78,7 @@ func (c *Client) ContentInfo(ctx context.Context, doc archive.ID, as archive.Rep
 	if as != archive.Original && as != archive.PDF {
 		return nil, &archive.Error{Op: "ask how long the " + as.String() + " is", Kind: archive.KindUnsupported}
 	}
-	r := contentRequest(http.MethodHead, doc, as)
+	r := contentRequest(http.MethodHead, archive.ContentRequest{Document: doc, Representation: as})
 	whole := r.op
 	if r.op = OpPDFInfo; as == archive.Original {
 		r.op = OpOriginalInfo
@@ -118,17 +119,18 @@ func (c *Client) dataContent(ctx context.Context, doc archive.ID) (*archive.Cont
 	}, nil
 }
 
-// previewBox is the longest side of a preview in pixels: a page of A4 at some 200 dpi.
-const previewBox = "2400"
+// previewBox is the longest side of a preview in pixels where none is wanted: a page of A4 at some 200 dpi.
+const previewBox = 2400
 
 // contentRequest returns the request for a representation. It asks for no content coding, which
 // would change the length.
-func contentRequest(method string, doc archive.ID, as archive.Representation) *request {
+func contentRequest(method string, want archive.ContentRequest) *request {
+	doc := want.Document
 	r := &request{
 		op: OpPDF, method: method, path: documentPath(doc, "pdf"), repeat: harmless,
 		header: http.Header{"Accept": {mediaAny}, "Accept-Encoding": {"identity"}},
 	}
-	switch as {
+	switch want.Representation {
 	case archive.Original:
 		r.op, r.query = OpOriginal, url.Values{"original": {"true"}}
 	case archive.PDF:
@@ -136,7 +138,8 @@ func contentRequest(method string, doc archive.ID, as archive.Representation) *r
 		r.op, r.path = OpText, documentPath(doc, "ocr-result")
 	case archive.Preview:
 		r.op, r.path = OpPreview, "/page/"+decimal(doc)+"/preview"
-		r.query = url.Values{"bbox-width": {previewBox}, "bbox-height": {previewBox}}
+		side := strconv.Itoa(cmp.Or(want.Box, previewBox))
+		r.query = url.Values{"bbox-width": {side}, "bbox-height": {side}}
 	default:
 		r.refuse(errRepresentation)
 	}

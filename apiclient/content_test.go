@@ -148,7 +148,7 @@ func TestContentIsRefused(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			c := newService(t, tc.handler)
 			_, err := c.Content(t.Context(), archive.ContentRequest{Document: 4, Representation: tc.as, Offset: tc.offset})
-			wantKind(t, err, contentRequest(http.MethodGet, 4, tc.as).op, tc.kind)
+			wantKind(t, err, contentRequest(http.MethodGet, archive.ContentRequest{Document: 4, Representation: tc.as}).op, tc.kind)
 			if !strings.Contains(err.Error(), tc.want) {
 				t.Errorf("error is %q, want %q", err, tc.want)
 			}

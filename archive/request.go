@@ -72,6 +72,8 @@ type ContentRequest struct {
 	// Document is a document; for a Preview, a page, which has an id of its own.
 	Document       ID
 	Representation Representation
+	// Box is the longest side of a Preview in pixels; 0 for one that can be read.
+	Box int
 	// Offset is the first byte wanted. The service may still answer from the start: see
 	// Content.Offset.
 	Offset int64

@@ -209,7 +209,10 @@ func TestUnattendedProgramsDownloadNothing(t *testing.T) {
 			m.unmount()
 			m.tweak = func(opts *fs.Options) {
 				crawls := name == "baloo_file_extractor" || name == "restic"
-				opts.Thumbnails, opts.Crawlers = !crawls, crawls
+				opts.Crawlers = crawls
+				if !crawls {
+					opts.Thumbnails = fs.ThumbnailsDownload
+				}
 			}
 			m.remount()
 			if out, err := look(b); err != nil || out != "zwei" {

@@ -13,6 +13,7 @@ import (
 	"github.com/archivefs/archivefs/fs/internal/content"
 	"github.com/archivefs/archivefs/fs/internal/control"
 	"github.com/archivefs/archivefs/fs/internal/node"
+	"github.com/archivefs/archivefs/fs/internal/pictures"
 	"github.com/archivefs/archivefs/fs/internal/remote"
 	"github.com/archivefs/archivefs/fs/internal/staging"
 	"github.com/archivefs/archivefs/fs/internal/tree"
@@ -64,15 +65,27 @@ func New(opts Options) *FileSystem {
 			Archive: opts.Archive, List: opts.List, TTL: opts.TTL, Listings: opts.Listings, RetryFor: opts.RetryFor,
 			Known: opts.Known, Spill: opts.Spill, Log: opts.Log, Now: opts.Now, Work: &f.work, Answers: f.staging.Wake,
 		},
-		Mode: opts.Mode, Content: opts.Content, Facts: opts.Facts, Thumbnails: opts.Thumbnails, Crawlers: opts.Crawlers, ReadAhead: opts.ReadAhead, Near: opts.Near, Memory: &f.memory,
+		Mode: opts.Mode, Content: opts.Content, Facts: opts.Facts, Thumbnails: opts.Thumbnails == ThumbnailsDownload, Crawlers: opts.Crawlers, ReadAhead: opts.ReadAhead, Near: opts.Near, Memory: &f.memory,
 		Staged: &f.staging.Placing, NewLeaf: f.staging.LeafFor, Changed: f.kernel.ForgetNames, Reads: f.kernel.Passthrough.Reads,
 		DataChanged: func(doc archive.ID) { f.control.DataChanged(doc) },
 	})
+	if opts.Thumbnails == ThumbnailsPreview {
+		f.kernel.Pictures = f.pictures(prefetching)
+	}
 	f.control = control.New(&controlMount{f: f, kept: map[string]*staging.File{}}, f.log, opts.Now, opts.TTL)
 	f.staging.Contents, f.kernel.Contents = f.Contents, f.Contents
 	f.kernel.Staging, f.kernel.Control = f.staging, f.control
 	f.kernel.Files = change.New(f.staging, opts.State, opts.AllowDelete)
 	return f
+}
+
+// pictures makes what fills the user's cache of thumbnails, until ctx ends; nil if the user has none.
+func (f *FileSystem) pictures(ctx context.Context) *pictures.Maker {
+	m, err := pictures.New(ctx, f.opts.Archive, f.work.Go, f.opts.Now, f.log)
+	if err != nil {
+		f.log.Infof("there are no thumbnails: %v", err)
+	}
+	return m
 }
 
 // Away returns why the last request to the service failed to get an answer, nil when it got one.

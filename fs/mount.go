@@ -37,6 +37,7 @@ func (f *FileSystem) Mount(dir string) (*Mount, error) {
 	if dir, err = filepath.EvalSymlinks(dir); err != nil {
 		return nil, fmt.Errorf("mount: %w", err)
 	}
+	f.kernel.Top = dir
 	root := f.kernel.RootNode()
 	options := f.mountOptions()
 	nodes := fusefs.NewNodeFS(root, &fusefs.Options{

@@ -19,6 +19,17 @@ type Archive = remote.Archive
 // ContentMode says which representation of a document its file holds.
 type ContentMode = view.Mode
 
+// Thumbnails says where thumbnails of documents come from.
+type Thumbnails string
+
+// The sources of thumbnails: the service's previews, a download of each document, or none. Cached documents
+// have thumbnails anyway.
+const (
+	ThumbnailsPreview  Thumbnails = "preview"
+	ThumbnailsDownload Thumbnails = "download"
+	ThumbnailsNone     Thumbnails = "none"
+)
+
 // The content modes. ContentAuto takes the original, the PDF rendition, or the JSON of the
 // document data: the first that the service has.
 const (
@@ -57,8 +68,8 @@ type Options struct {
 	// Async lets close return as soon as the file is durable in the spool; it is archived in the
 	// background.
 	Async bool
-	// Thumbnails permits downloads of documents for the thumbnails of file managers.
-	Thumbnails bool
+	// Thumbnails says what file managers show of documents; empty for ThumbnailsNone.
+	Thumbnails Thumbnails
 	// Crawlers permits downloads of documents by search indexers and backup programs.
 	Crawlers bool
 	// AllowDelete permits removing inbox documents.

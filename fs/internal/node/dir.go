@@ -2,6 +2,8 @@ package node
 
 import (
 	"context"
+	"os"
+	"path/filepath"
 	"syscall"
 	"time"
 
@@ -9,9 +11,11 @@ import (
 	"github.com/hanwen/go-fuse/v2/fuse"
 
 	"github.com/archivefs/archivefs/fs/internal/attrs"
+	"github.com/archivefs/archivefs/fs/internal/callers"
 	"github.com/archivefs/archivefs/fs/internal/content"
 	"github.com/archivefs/archivefs/fs/internal/errno"
 	"github.com/archivefs/archivefs/fs/internal/names"
+	"github.com/archivefs/archivefs/fs/internal/pictures"
 	"github.com/archivefs/archivefs/fs/internal/staging"
 	"github.com/archivefs/archivefs/fs/internal/tree"
 )
@@ -131,10 +135,39 @@ func (n *dirNode) OpendirHandle(ctx context.Context, _ uint32) (fusefs.FileHandl
 	}
 	h := &dirHandle{n: n}
 	h.listing, h.entries = listingOf(n.d, byName)
+	if w == nil {
+		n.showPictures(ctx, h.entries)
+	}
 	if h.keep, h.drop = n.list.opening(h.listing); h.keep {
 		return h, fuse.FOPEN_CACHE_DIR | fuse.FOPEN_KEEP_CACHE, 0
 	}
 	return h, 0, 0
+}
+
+// showPictures has thumbnails made of what a file manager of the user shows.
+func (n *dirNode) showPictures(ctx context.Context, entries []*tree.Entry) {
+	if !n.k.Pictures.Wants() {
+		return
+	}
+	caller, ok := fuse.FromContext(ctx)
+	if !ok || int(caller.Uid) != os.Geteuid() || callers.Of(caller.Pid) != callers.FileManager {
+		return
+	}
+	var docs []pictures.Document
+	for _, e := range entries {
+		if len(docs) == pictures.Most {
+			break
+		}
+		if e.Dir != nil || e.Doc.Load() == nil {
+			continue
+		}
+		if f := staging.FileOf(n.d, e); f.Pending() == nil {
+			docs = append(docs, pictures.Document{
+				ID: f.Document().ID, Path: filepath.Join(n.k.Top, n.d.PathOf(e.Name)), Modified: f.Modified(),
+			})
+		}
+	}
+	n.k.Pictures.Show(docs)
 }
 
 // Releasedir closes the handle. It compacts a directory that a walk listed by name only.

@@ -16,6 +16,7 @@ import (
 	"github.com/archivefs/archivefs/fs/internal/content"
 	"github.com/archivefs/archivefs/fs/internal/control"
 	"github.com/archivefs/archivefs/fs/internal/names"
+	"github.com/archivefs/archivefs/fs/internal/pictures"
 	"github.com/archivefs/archivefs/fs/internal/staging"
 	"github.com/archivefs/archivefs/fs/internal/tree"
 	"github.com/archivefs/archivefs/fs/internal/view"
@@ -37,6 +38,10 @@ type Kernel struct {
 	Staging *staging.Area
 	Files   *change.Files
 	Control *control.Tree
+	// Pictures makes thumbnails of what file managers show; nil for none.
+	Pictures *pictures.Maker
+	// Top is the mount point. It is set before the mount is.
+	Top string
 
 	Mounts      closing.Mounts
 	Passthrough passthrough

@@ -82,7 +82,10 @@ func viewFlags() []cli.Flag {
 		&cli.StringFlag{Name: "metadata-exclude", EnvVars: command.Env("METADATA_EXCLUDE"), Usage: "metadata `KEYS` not to list, comma-separated"},
 		&cli.StringFlag{Name: "created-after", EnvVars: command.Env("CREATED_AFTER"), Usage: "show only documents created after `DATE`"},
 		&cli.StringFlag{Name: "time-zone", EnvVars: command.Env("TIME_ZONE"), DefaultText: "local", Usage: "`ZONE` of the service's dates, as Europe/Berlin"},
-		&cli.BoolFlag{Name: "thumbnails", EnvVars: command.Env("THUMBNAILS"), Usage: "let file managers download documents to make thumbnails of them"},
+		&cli.StringFlag{
+			Name: "thumbnails", EnvVars: command.Env("THUMBNAILS"), Value: string(fs.ThumbnailsPreview),
+			Usage: "where file managers get thumbnails from, `SOURCE`: preview, the service's previews; download, the documents; or none",
+		},
 		&cli.BoolFlag{Name: "crawlers", EnvVars: command.Env("CRAWLERS"), Usage: "let search indexers and backup programs download documents"},
 		&cli.BoolFlag{Name: "allow-delete", EnvVars: command.Env("ALLOW_DELETE"), Usage: "let rm delete inbox documents"},
 		&cli.BoolFlag{Name: "read-only", EnvVars: command.Env("READ_ONLY"), Usage: "refuse every change"},
@@ -289,7 +292,13 @@ func readView(c *cli.Context, s *Mount) error {
 	}
 	s.Fs.MountSource = c.String("fsname")
 	s.Fs.VolumeName = cmp.Or(s.Profile, "Archive")
-	s.Fs.Thumbnails, s.Fs.Crawlers = c.Bool("thumbnails"), c.Bool("crawlers")
+	switch t := fs.Thumbnails(c.String("thumbnails")); t {
+	case fs.ThumbnailsPreview, fs.ThumbnailsDownload, fs.ThumbnailsNone:
+		s.Fs.Thumbnails = t
+	default:
+		return config.WrongOption("thumbnails", "%q is none of preview, download, none", t)
+	}
+	s.Fs.Crawlers = c.Bool("crawlers")
 	s.Fs.AllowDelete, s.Fs.ReadOnly, s.Fs.AllowOther = c.Bool("allow-delete"), c.Bool("read-only"), c.Bool("allow-other")
 	if c.Bool("noexec") {
 		s.Fs.MountOptions = []string{"noexec"}

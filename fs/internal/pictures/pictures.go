@@ -1,0 +1,239 @@
+// Package pictures puts thumbnails of documents into the user's thumbnail cache before a file manager
+// asks for them: from the service's previews of their first pages, so that no document is downloaded.
+package pictures
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"image"
+	_ "image/jpeg" // previews are JPEGs; a service may send PNGs
+	_ "image/png"
+	"io"
+	"sync"
+	"time"
+
+	lru "github.com/hashicorp/golang-lru/v2"
+	"github.com/sirupsen/logrus"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/internal/thumbnail"
+)
+
+const (
+	// Most bounds the documents of a folder that get a thumbnail.
+	Most = 100
+	// atOnce is how many of them are worked on at a time.
+	atOnce = 4
+	// lackingFor is for how long a service that has no previews is not asked for them.
+	lackingFor = 10 * time.Minute
+	// maxTried bounds the documents that are remembered as tried.
+	maxTried = 4096
+	// maxBytes and maxPixels bound a preview.
+	maxBytes, maxPixels = 8 << 20, 32 << 20
+)
+
+// Service is what is asked of the service: the pages of a document, and the preview of a page.
+type Service interface {
+	Data(ctx context.Context, doc archive.ID) (archive.DocumentData, error)
+	Content(ctx context.Context, req archive.ContentRequest) (*archive.Content, error)
+}
+
+// Document is a document as a folder shows it.
+type Document struct {
+	ID       archive.ID
+	Path     string    // absolute
+	Modified time.Time // the file's modification time
+}
+
+// Maker makes thumbnails. It works for the folder that was shown last: a person has left the others. A nil
+// Maker makes none.
+type Maker struct {
+	ctx     context.Context // ends the work
+	service Service
+	cache   thumbnail.Cache
+	run     func(func())
+	now     func() time.Time
+	log     logrus.FieldLogger
+	// tried are the documents that were worked on, so that one without a preview costs its requests once.
+	tried *lru.Cache[Document, struct{}]
+
+	mu sync.Mutex
+	// next is what to work on next; nil for nothing new.
+	next []Document // +checklocks:mu
+	// busy says that a goroutine works on what is next.
+	busy bool // +checklocks:mu
+	// lacking is until when the service counts as one without previews.
+	lacking time.Time // +checklocks:mu
+	// missed counts the pages without a preview, until one has some: then the service has previews.
+	missed int  // +checklocks:mu
+	found  bool // +checklocks:mu
+}
+
+// New makes a Maker for the user of this process. run runs its work in the background, until ctx ends. The
+// error says why the user has no cache of thumbnails.
+func New(ctx context.Context, service Service, run func(func()), now func() time.Time, log logrus.FieldLogger) (*Maker, error) {
+	cache, err := thumbnail.Open("archivefs")
+	if err != nil {
+		return nil, err
+	}
+	tried, err := lru.New[Document, struct{}](maxTried)
+	return &Maker{ctx: ctx, service: service, cache: cache, run: run, now: now, log: log, tried: tried}, err
+}
+
+// Wants reports whether Show would make use of documents now.
+func (m *Maker) Wants() bool {
+	if m == nil {
+		return false
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return !m.now().Before(m.lacking)
+}
+
+// Show makes thumbnails of the first documents of a folder, unless they have some. It does not wait.
+func (m *Maker) Show(docs []Document) {
+	docs = docs[:min(len(docs), Most)]
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.next = docs
+	if !m.busy && len(docs) > 0 {
+		m.busy = true
+		m.run(m.work)
+	}
+}
+
+// work makes what is next until there is nothing new.
+func (m *Maker) work() {
+	for {
+		m.mu.Lock()
+		docs := m.next
+		m.next = nil
+		m.busy = len(docs) > 0
+		m.mu.Unlock()
+		if len(docs) == 0 {
+			return
+		}
+		if err := m.folder(docs); err != nil {
+			m.log.Debugf("thumbnails: %v", err)
+		}
+	}
+}
+
+// errLeft ends the work on a folder because another one is shown.
+var errLeft = errors.New("another folder is shown")
+
+// folder makes the thumbnails of a folder, until another one is shown, or the service cannot be asked.
+func (m *Maker) folder(docs []Document) error {
+	group, ctx := errgroup.WithContext(m.ctx)
+	group.SetLimit(atOnce)
+	for _, doc := range docs {
+		switch {
+		case ctx.Err() != nil:
+			return group.Wait()
+		case m.left():
+			return errors.Join(errLeft, group.Wait())
+		case m.tried.Contains(doc), m.cache.Has(thumbnail.URI(doc.Path), doc.Modified):
+			continue
+		}
+		group.Go(func() error { return m.try(ctx, doc) })
+	}
+	return group.Wait()
+}
+
+// try makes a thumbnail. An error says that there is no point in going on with others.
+func (m *Maker) try(ctx context.Context, doc Document) error {
+	if err := ctx.Err(); err != nil { // while it waited for its turn
+		return err
+	}
+	err := m.make(ctx, doc)
+	switch kind := archive.KindOf(err); {
+	case m.lacks(err), archive.Away(err), kind == archive.KindUnauthorized, ctx.Err() != nil:
+		return err
+	case err != nil:
+		m.log.Debugf("thumbnail of document %d: %v", doc.ID, err)
+	}
+	m.tried.Add(doc, struct{}{})
+	return nil
+}
+
+// left reports whether another folder is shown.
+func (m *Maker) left() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.next != nil
+}
+
+// errNoPreview says that the service did not find the preview of a page of a document that it has.
+var errNoPreview = errors.New("there is no preview")
+
+// missedPages is how many pages without a preview tell that the service has none. One may be broken.
+const missedPages = 2
+
+// lacks takes note of the outcome of an attempt, and reports whether it tells that the service has no
+// previews.
+func (m *Maker) lacks(err error) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	no := archive.KindOf(err) == archive.KindUnsupported
+	if errors.Is(err, errNoPreview) {
+		m.missed++
+		no = no || !m.found && m.missed >= missedPages
+	}
+	if no {
+		m.lacking, m.missed = m.now().Add(lackingFor), 0
+	}
+	return no
+}
+
+// make makes the thumbnail of a document. One without pages has none, which is no error.
+func (m *Maker) make(ctx context.Context, doc Document) error {
+	data, err := m.service.Data(ctx, doc.ID)
+	if err != nil || len(data.Pages) == 0 || data.Pages[0].ID == 0 {
+		return err
+	}
+	content, err := m.service.Content(ctx, archive.ContentRequest{
+		Document: data.Pages[0].ID, Representation: archive.Preview, Box: thumbnail.Largest,
+	})
+	if archive.KindOf(err) == archive.KindNotFound {
+		err = fmt.Errorf("%w: %w", errNoPreview, err)
+	}
+	if err != nil {
+		return err
+	}
+	m.has()
+	picture, err := decode(content.Body)
+	if err = errors.Join(err, content.Body.Close()); err != nil {
+		return err
+	}
+	return m.cache.Put(thumbnail.URI(doc.Path), doc.Modified, picture)
+}
+
+// has notes that the service has previews.
+func (m *Maker) has() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.found = true
+}
+
+// decode reads a picture of a bounded size.
+func decode(r io.Reader) (image.Image, error) {
+	b, err := io.ReadAll(io.LimitReader(r, maxBytes+1))
+	if err != nil {
+		return nil, err
+	}
+	if len(b) > maxBytes {
+		return nil, fmt.Errorf("the preview is larger than %d bytes", maxBytes)
+	}
+	size, _, err := image.DecodeConfig(bytes.NewReader(b))
+	if err != nil {
+		return nil, fmt.Errorf("the preview is no picture: %w", err)
+	}
+	if size.Width*size.Height > maxPixels {
+		return nil, fmt.Errorf("the preview has %d x %d pixels", size.Width, size.Height)
+	}
+	picture, _, err := image.Decode(bytes.NewReader(b))
+	return picture, err
+}
