@@ -27,6 +27,9 @@ const (
 	Most = 100
 	// atOnce is how many of them are worked on at a time.
 	atOnce = 4
+	// again is how long after a folder was worked on its thumbnails are looked for once more: a file
+	// manager whose thumbnailer was refused removes them (Thunar 4.18).
+	again = 3 * time.Second
 	// lackingFor is for how long a service that has no previews is not asked for them.
 	lackingFor = 10 * time.Minute
 	// maxTried bounds the documents that are remembered as tried.
@@ -51,14 +54,21 @@ type Document struct {
 // Maker makes thumbnails. It works for the folder that was shown last: a person has left the others. A nil
 // Maker makes none.
 type Maker struct {
+	// Again is how long to wait before it looks whether a file manager removed thumbnails. It is set
+	// before the first Show.
+	Again time.Duration
+
 	ctx     context.Context // ends the work
 	service Service
 	cache   thumbnail.Cache
 	run     func(func())
 	now     func() time.Time
 	log     logrus.FieldLogger
-	// tried are the documents that were worked on, so that one without a preview costs its requests once.
+	// tried are documents that got no thumbnail, so that one without a preview costs its requests once.
 	tried *lru.Cache[Document, struct{}]
+
+	// shown holds a token when there is something new.
+	shown chan struct{}
 
 	mu sync.Mutex
 	// next is what to work on next; nil for nothing new.
@@ -80,7 +90,9 @@ func New(ctx context.Context, service Service, run func(func()), now func() time
 		return nil, err
 	}
 	tried, err := lru.New[Document, struct{}](maxTried)
-	return &Maker{ctx: ctx, service: service, cache: cache, run: run, now: now, log: log, tried: tried}, err
+	return &Maker{
+		Again: again, ctx: ctx, service: service, cache: cache, run: run, now: now, log: log, tried: tried, shown: make(chan struct{}, 1),
+	}, err
 }
 
 // Wants reports whether Show would make use of documents now.
@@ -99,6 +111,10 @@ func (m *Maker) Show(docs []Document) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.next = docs
+	select {
+	case m.shown <- struct{}{}:
+	default:
+	}
 	if !m.busy && len(docs) > 0 {
 		m.busy = true
 		m.run(m.work)
@@ -116,10 +132,32 @@ func (m *Maker) work() {
 		if len(docs) == 0 {
 			return
 		}
-		if err := m.folder(docs); err != nil {
+		err := m.folder(docs)
+		if err == nil && m.rest() {
+			err = m.folder(docs)
+		}
+		if err != nil {
 			m.log.Debugf("thumbnails: %v", err)
 		}
 	}
+}
+
+// rest waits before thumbnails are looked for once more, and reports whether nothing new came meanwhile.
+func (m *Maker) rest() bool {
+	select {
+	case <-m.shown: // of what was worked on
+	default:
+	}
+	if m.left() {
+		return false
+	}
+	select {
+	case <-time.After(m.Again):
+		return true
+	case <-m.shown:
+	case <-m.ctx.Done():
+	}
+	return false
 }
 
 // errLeft ends the work on a folder because another one is shown.
@@ -154,8 +192,8 @@ func (m *Maker) try(ctx context.Context, doc Document) error {
 		return err
 	case err != nil:
 		m.log.Debugf("thumbnail of document %d: %v", doc.ID, err)
+		m.tried.Add(doc, struct{}{})
 	}
-	m.tried.Add(doc, struct{}{})
 	return nil
 }
 
@@ -188,11 +226,17 @@ func (m *Maker) lacks(err error) bool {
 	return no
 }
 
-// make makes the thumbnail of a document. One without pages has none, which is no error.
+// errNoPage says that a document has no page to be shown.
+var errNoPage = errors.New("it has no page")
+
+// make makes the thumbnail of a document.
 func (m *Maker) make(ctx context.Context, doc Document) error {
 	data, err := m.service.Data(ctx, doc.ID)
-	if err != nil || len(data.Pages) == 0 || data.Pages[0].ID == 0 {
+	if err != nil {
 		return err
+	}
+	if len(data.Pages) == 0 || data.Pages[0].ID == 0 {
+		return errNoPage
 	}
 	content, err := m.service.Content(ctx, archive.ContentRequest{
 		Document: data.Pages[0].ID, Representation: archive.Preview, Box: thumbnail.Largest,

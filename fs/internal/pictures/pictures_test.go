@@ -7,6 +7,7 @@ import (
 	"image"
 	"image/jpeg"
 	"io"
+	"os"
 	"path/filepath"
 	"sync"
 	"testing"
@@ -26,7 +27,9 @@ type service struct {
 	wait  chan struct{}      // holds up previews until it is closed; nil for none
 	began chan struct{}      // gets a value for each preview that begins, while there is room
 	fail  error              // of each preview
-	body  []byte             // of each preview
+	// removes is called, with the lock, with each request; nil for nothing.
+	removes func()
+	body    []byte // of each preview
 }
 
 const withoutPage = 999
@@ -35,6 +38,9 @@ func (s *service) ask(id archive.ID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.asked[id]++
+	if s.removes != nil {
+		s.removes()
+	}
 }
 
 func (s *service) count() (n int) {
@@ -103,6 +109,7 @@ func setup(t *testing.T, s *service) (m *pictures.Maker, cache thumbnail.Cache, 
 	if err != nil {
 		t.Fatal(err)
 	}
+	m.Again = 0
 	return m, cache, &now, work.Wait
 }
 
@@ -135,6 +142,9 @@ func TestShow(t *testing.T) {
 	if n := has(cache, docs); n != pictures.Most-1 {
 		t.Errorf("%d have a thumbnail, want the first %d without the one that has no page", n, pictures.Most)
 	}
+	if n := s.count(); n != 2*pictures.Most-1 {
+		t.Errorf("%d requests", n)
+	}
 	before := s.count()
 	m.Show(docs)
 	idle()
@@ -146,6 +156,31 @@ func TestShow(t *testing.T) {
 	idle()
 	if n := s.count() - before; n != 2 || has(cache, docs[5:6]) != 1 {
 		t.Errorf("of one that has changed: %d requests, %d thumbnails", n, has(cache, docs[5:6]))
+	}
+}
+
+// A file manager whose thumbnailer was refused removes what it finds in the cache a little later.
+func TestRemovedThumbnails(t *testing.T) {
+	s := &service{}
+	m, cache, _, idle := setup(t, s)
+	docs := folder("a", 1, 10)
+	m.Again = time.Millisecond
+	removed := 0
+	s.removes = func() {
+		if s.asked[docs[9].ID] == 0 || removed > 0 {
+			return
+		}
+		all, _ := filepath.Glob(filepath.Join(os.Getenv("XDG_CACHE_HOME"), "thumbnails", "*", "*.png")) // the pattern is right
+		for _, path := range all {
+			if os.Remove(path) == nil {
+				removed++
+			}
+		}
+	}
+	m.Show(docs)
+	idle()
+	if n := has(cache, docs); removed == 0 || n != len(docs) {
+		t.Errorf("%d thumbnails are there after %d were removed", n, removed)
 	}
 }
 

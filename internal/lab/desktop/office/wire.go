@@ -25,18 +25,22 @@ type Wire struct {
 	requests map[string]int // guarded by mu: by method and path, ids left out
 	sent     atomic.Int64   // bytes of documents that went up
 	received atomic.Int64   // bytes of contents that came down
+	previews atomic.Int64   // bytes of previews that came down
 	busy     atomic.Int64
 	last     atomic.Int64 // when the last request ended, nanoseconds
 }
 
 // Traffic is what went over the wire in some time.
 type Traffic struct {
-	Requests       map[string]int
-	Sent, Received int64
+	Requests                 map[string]int
+	Sent, Received, Previews int64
 }
 
-// content are the paths whose answers are contents of documents.
-var content = regexp.MustCompile(`/(pdf|ocr-result|preview)$`)
+// content are the paths whose answers are contents of documents, and preview those of previews of a page.
+var (
+	content = regexp.MustCompile(`/(pdf|ocr-result)$`)
+	preview = regexp.MustCompile(`/preview$`)
+)
 
 var number = regexp.MustCompile(`/[0-9]+(/|$)`)
 
@@ -52,8 +56,11 @@ func newWire(target string) (*Wire, *httptest.Server, error) {
 		Rewrite:       func(r *httputil.ProxyRequest) { r.SetURL(to) },
 		FlushInterval: -1, // readers get what there is, as without a wire
 		ModifyResponse: func(r *http.Response) error {
-			if content.MatchString(r.Request.URL.Path) {
+			switch path := r.Request.URL.Path; {
+			case content.MatchString(path):
 				r.Body = &counted{r.Body, &w.received}
+			case preview.MatchString(path):
+				r.Body = &counted{r.Body, &w.previews}
 			}
 			return nil
 		},
@@ -100,7 +107,7 @@ func (w *Wire) quietFor() time.Duration {
 func (w *Wire) Take() Traffic {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	t := Traffic{Requests: w.requests, Sent: w.sent.Swap(0), Received: w.received.Swap(0)}
+	t := Traffic{Requests: w.requests, Sent: w.sent.Swap(0), Received: w.received.Swap(0), Previews: w.previews.Swap(0)}
 	w.requests = map[string]int{}
 	return t
 }
@@ -134,5 +141,5 @@ func (t Traffic) Count(prefix string) (n int) {
 func (w *Wire) Total() Traffic {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return Traffic{Requests: maps.Clone(w.requests), Sent: w.sent.Load(), Received: w.received.Load()}
+	return Traffic{Requests: maps.Clone(w.requests), Sent: w.sent.Load(), Received: w.received.Load(), Previews: w.previews.Load()}
 }

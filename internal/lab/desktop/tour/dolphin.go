@@ -16,5 +16,5 @@ func dolphin(g *guide) {
 		printf '[General]\nRenameInline=false\n[DetailsMode]\nIconSize=16\nPreviewSize=16\n' >.config/dolphinrc`)
 	m.steps()
 	// It opens all of them itself, and reads nothing; a mount sees that when the first ones are closed.
-	m.fifty("with thumbnails (kioslave5)", "", 4*office.ScanSize)
+	m.fifty("with thumbnails (kioslave5)", "", 4*office.ScanSize, true)
 }

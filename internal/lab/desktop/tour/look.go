@@ -4,7 +4,9 @@ package tour
 
 import (
 	"fmt"
+	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/dustin/go-humanize"
 
@@ -53,27 +55,57 @@ func (m *manager) properties() {
 }
 
 // fifty opens the folder of scans, that the mount and the program have not seen before. Of
-// their contents no more than so many bytes may be read.
-func (m *manager) fifty(how, setting string, most int64) {
+// their contents no more than so many bytes may be read. With pictures the previews of the service become
+// thumbnails; when the folder is opened again they are shown, and nothing is asked.
+func (m *manager) fifty(how, setting string, most int64, pictures bool) {
 	expected := "all are shown; none of their contents is read"
 	if most > 0 {
 		expected = fmt.Sprintf("all are shown; at most %s of their contents are read", humanize.IBytes(uint64(most)))
 	}
-	m.step(fmt.Sprintf("A folder of %d PDFs, %s", office.PDFs, how), expected, func() string {
-		dir := m.in(scans...)
+	if pictures {
+		expected += "; each gets a thumbnail"
+	}
+	dir := m.in(scans...)
+	title := fmt.Sprintf("A folder of %d PDFs, %s", office.PDFs, how)
+	m.step(title, expected, func() string {
 		if setting != "" {
 			m.run(setting)
 		}
 		m.fail(m.office.Remount(m.ctx))
 		m.run(`rm -rf "$XDG_CACHE_HOME/thumbnails"`)
 		m.office.Wire.Take()
+		began := time.Now()
 		m.open(dir, whole)
 		m.item(dir, "scan-01.pdf")
+		seen := ""
+		if pictures {
+			m.until("thumbnails", func() (bool, error) { return m.thumbnails() >= office.PDFs, nil })
+			seen = fmt.Sprintf("; %d thumbnails after %.1f s", m.thumbnails(), time.Since(began).Seconds())
+		}
 		m.fail(m.office.Settled(m.ctx))
 		t := m.office.Wire.Total()
 		if m.err == nil && t.Received > most {
 			m.fail(fmt.Errorf("%d bytes of contents were read", t.Received))
 		}
-		return fmt.Sprintf("%d bytes of contents were read", t.Received)
+		return fmt.Sprintf("%d bytes of contents and %d of previews were read%s", t.Received, t.Previews, seen)
 	})
+	if !pictures {
+		return
+	}
+	m.step(title+", again", "they are shown with their thumbnails; no preview is read", func() string {
+		m.open(dir, whole)
+		m.item(dir, "scan-01.pdf")
+		m.fail(m.office.Settled(m.ctx))
+		t := m.office.Wire.Total()
+		if m.err == nil && t.Received+t.Previews > most {
+			m.fail(fmt.Errorf("%d bytes of contents and %d of previews were read", t.Received, t.Previews))
+		}
+		return fmt.Sprintf("%d bytes of contents and %d of previews were read", t.Received, t.Previews)
+	})
+}
+
+// thumbnails counts what is in the user's cache.
+func (m *manager) thumbnails() int {
+	all, _ := filepath.Glob(filepath.Join(m.screen.Home(), ".cache", "thumbnails", "large", "*.png")) // the pattern is right
+	return len(all)
 }

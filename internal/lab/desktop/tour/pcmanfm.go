@@ -12,5 +12,5 @@ func pcmanfm(g *guide) {
 	}
 	m.run(`mkdir -p "$XDG_CONFIG_HOME/pcmanfm/default" && printf '[ui]\nview_mode=list\n' >"$XDG_CONFIG_HOME/pcmanfm/default/pcmanfm.conf"`)
 	m.steps()
-	m.fifty("with thumbnails (evince-thumbnailer)", "", 0)
+	m.fifty("with thumbnails (evince-thumbnailer)", "", 0, true)
 }

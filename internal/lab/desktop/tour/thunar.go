@@ -12,6 +12,6 @@ func thunar(g *guide) {
 	}
 	m.run(`xfconf-query -c thunar -n -t string -p /default-view -s ThunarDetailsView`)
 	m.steps()
-	m.fifty("with thumbnails (tumblerd)", "", 0)
-	m.fifty("without thumbnails", `xfconf-query -c thunar -n -t string -p /misc-thumbnail-mode -s THUNAR_THUMBNAIL_MODE_NEVER`, 0)
+	m.fifty("with thumbnails (tumblerd)", "", 0, true)
+	m.fifty("without thumbnails", `xfconf-query -c thunar -n -t string -p /misc-thumbnail-mode -s THUNAR_THUMBNAIL_MODE_NEVER`, 0, false)
 }
