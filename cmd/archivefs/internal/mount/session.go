@@ -38,6 +38,9 @@ type session struct {
 	manager  *running.Manager
 	usable   bool // the mount was usable
 
+	stale bool   // a mount that crashed is still at the mount point
+	crash string // how it ended, " (...)"; empty if no supervisor knows
+
 	background bool // started as a background process
 	detached   bool // and detached from its caller
 	attended   bool // it has a terminal
@@ -53,11 +56,15 @@ type clientCloser interface {
 
 // openSession opens everything that a mount needs, without mounting. After a failure it closes what
 // it opened.
-func openSession(c *cli.Context, settings *settings.Mount, log *logrus.Logger) (*session, error) {
-	background := command.InvocationOf(c.Context).Given != nil
+func openSession(c *cli.Context, settings *settings.Mount, log *logrus.Logger, stale bool) (*session, error) {
+	given := command.InvocationOf(c.Context).Given
+	background := given != nil
 	s := &session{
 		settings: settings, log: log, stderr: c.App.ErrWriter, manager: &running.Manager{Log: log},
-		background: background, attended: running.HasTerminal(), hangups: running.HearHangups(background),
+		stale: stale, background: background, attended: running.HasTerminal(), hangups: running.HearHangups(background),
+	}
+	if background && given.Crash != "" {
+		s.crash = " (" + given.Crash + ")"
 	}
 	if err := s.open(c.Context); err != nil {
 		return nil, errors.Join(err, s.closeStores())
@@ -75,6 +82,9 @@ func (s *session) open(ctx context.Context) error {
 	}
 	s.later(s.leaveDirs)
 	o := s.settings.Fs
+	if o.Restarts, err = s.dirs.CountRestart(s.stale); err != nil {
+		s.log.Debugf("the count of restarts begins anew: %v", err)
+	}
 	if !s.settings.Embedded {
 		o.Cure = cureOfRefusal(s.settings.Client.Credentials, s.settings.Mountpoint, os.Getpid())
 	}
