@@ -1,6 +1,7 @@
 package fs
 
 import (
+	"context"
 	"time"
 
 	"github.com/sirupsen/logrus"
@@ -51,7 +52,9 @@ type Options struct {
 	TTL time.Duration
 	// RetryFor bounds the checks after a change with a doubtful outcome.
 	RetryFor time.Duration
-	Mode     ContentMode
+	// Sleep waits between two requests of a change, or until ctx ends. nil just waits.
+	Sleep func(ctx context.Context, d time.Duration) error
+	Mode  ContentMode
 	// List is passed to every document list.
 	List archive.ListOptions
 	// Async lets close return as soon as the file is durable in the spool; it is archived in the

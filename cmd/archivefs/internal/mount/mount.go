@@ -172,6 +172,7 @@ func (s *session) serve(c *cli.Context) (*fs.Mount, error) {
 		return m, err
 	}
 	defer abortOnWatchdog(m)()
+	defer s.followMachine(c.Context)()
 	s.attend(c, m)
 	return m, nil
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/sirupsen/logrus"
 	"github.com/urfave/cli/v2"
@@ -52,6 +53,10 @@ type clientCloser interface {
 	fs.Archive
 	BaseURL() string
 	SetCredentials(cred apiclient.Credentials) error
+	Pause(ctx context.Context, grace time.Duration) error
+	Resume()
+	Reconnect()
+	Sleep(ctx context.Context, d time.Duration) error
 }
 
 // openSession opens everything that a mount needs, without mounting. After a failure it closes what
@@ -89,9 +94,9 @@ func (s *session) open(ctx context.Context) error {
 		o.Cure = cureOfRefusal(s.settings.Client.Credentials, s.settings.Mountpoint, os.Getpid())
 	}
 	o.Archive, o.Log, o.Source, o.Version = s.client, s.log, s.client.BaseURL(), command.Version()
-	o.PID, o.StateDir = os.Getpid(), s.dirs.State
+	o.PID, o.StateDir, o.Sleep = os.Getpid(), s.dirs.State, s.client.Sleep
 	if o.Content, err = cache.OpenContent(cache.Options{
-		Dir: filepath.Join(s.dirs.Cache, "content"), Limit: s.settings.CacheSize, Local: s.local, Log: s.log,
+		Dir: filepath.Join(s.dirs.Cache, "content"), Limit: s.settings.CacheSize, Local: s.local, Log: s.log, Sleep: s.client.Sleep,
 	}); err != nil {
 		return fmt.Errorf("open content cache: %w", err)
 	}
@@ -115,7 +120,7 @@ func (s *session) open(ctx context.Context) error {
 		Dir: mounted.SpoolOf(s.dirs.State), Receipts: mounted.ReceiptsOf(s.dirs.State),
 		Budget: s.settings.SpoolSize, Reserve: s.settings.KeepFree, MakeRoom: s.roomMaker(o.Content),
 		Log: s.log, RetryFor: o.RetryFor, LateBy: s.settings.Client.Stall, Fault: mounted.SpoolFault(), Boot: mounted.MachineRun(),
-		RedoSize: mounted.RedoSize(),
+		RedoSize: mounted.RedoSize(), Sleep: s.client.Sleep,
 	}); err != nil {
 		return fmt.Errorf("open spool: %w", err)
 	}
