@@ -21,6 +21,7 @@ type attempt struct {
 	caller context.Context // of the caller
 	ctx    context.Context // of the request; ends also when it stalls
 	cancel context.CancelCauseFunc
+	unhook func() bool // from the pause
 	guard  *watchdog
 	counts *counters
 	body   *sending // nil: none
@@ -33,6 +34,7 @@ type attempt struct {
 func newAttempt(ctx context.Context, s *sender, op Operation) *attempt {
 	a := &attempt{sender: s, op: op, caller: ctx, counts: s.stats.of(op)}
 	ctx, a.cancel = context.WithCancelCause(ctx)
+	a.unhook = context.AfterFunc(s.pause.until(), func() { a.cancel(errPaused) })
 	a.guard = newWatchdog(s.stall, func() { a.cancel(errStalled) })
 	a.ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
 		GetConn: func(string) { a.dialled.Store(true) },
@@ -144,6 +146,7 @@ func (a *attempt) release() {
 	if a.body != nil {
 		a.body.end()
 	}
+	a.unhook()
 	a.cancel(nil)
 	a.sender.slots.leave(a.op)
 }

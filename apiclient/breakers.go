@@ -57,6 +57,7 @@ func newCircuit(send func(context.Context) error) *circuit {
 type probe struct {
 	began time.Time
 	done  chan struct{} // closed at its end
+	end   context.CancelFunc
 }
 
 // wait returns when the probe has ended, probePatience after its start, or with ctx's error.
@@ -80,8 +81,9 @@ func (b *circuit) pass(ctx context.Context, op Operation) error {
 		return nil
 	}
 	if b.alive.Err() == nil && b.breaker.Probe(time.Now()) {
-		b.probe = &probe{began: time.Now(), done: make(chan struct{})}
-		b.probes.Go(b.run)
+		ctx, end := context.WithCancel(b.alive)
+		b.probe = &probe{began: time.Now(), done: make(chan struct{}), end: end}
+		b.probes.Go(func() { b.run(ctx) })
 	}
 	p := b.probe
 	b.mu.Unlock()
@@ -100,8 +102,8 @@ func (b *circuit) pass(ctx context.Context, op Operation) error {
 }
 
 // run sends a probe and notes its outcome.
-func (b *circuit) run() {
-	err := b.send(b.alive)
+func (b *circuit) run(ctx context.Context) {
+	err := b.send(ctx)
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.breaker.Tripped() {
@@ -114,6 +116,7 @@ func (b *circuit) run() {
 		b.breaker.Trip(time.Now().Add(pause))
 	}
 	b.breaker.ProbeEnded()
+	b.probe.end()
 	close(b.probe.done)
 	b.probe = nil
 }
@@ -155,6 +158,22 @@ func (b *circuit) failed(began time.Time, err error, policy repetition) bool {
 	b.cause, b.kind, b.since = cause, kind, time.Now()
 	b.breaker.Trip(b.since.Add(pause))
 	return !b.heard.IsZero()
+}
+
+// hasten makes an open breaker half-open at once, and ends a running probe, whose connection may be
+// lost, so that the next call starts another one.
+func (b *circuit) hasten() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if p := b.probe; p != nil {
+		p.end()
+		b.mu.Unlock()
+		<-p.done
+		b.mu.Lock()
+	}
+	if b.breaker.Tripped() {
+		b.breaker.Hasten()
+	}
 }
 
 // close ends a running probe and prevents others.

@@ -40,9 +40,9 @@ func New(cfg Config) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	transport := cfg.Transport
+	transport, made := cfg.Transport, &connections{}
 	if transport == nil {
-		if transport, err = newTransport(cfg); err != nil {
+		if transport, err = newTransport(cfg, made); err != nil {
 			return nil, err
 		}
 	}
@@ -50,7 +50,7 @@ func New(cfg Config) (*Client, error) {
 		cfg.Log.WithField("base-url", base.String()).
 			Warn("the connection is not encrypted: credentials and documents can be read on the way; use https")
 	}
-	s := newSender(cfg, base, transport)
+	s := newSender(cfg, base, transport, made)
 	service := &service{sender: s, support: supportTable{operations: map[Operation]supportRow{}}, log: cfg.Log}
 	return &Client{sender: s, service: service, location: cfg.Location, log: cfg.Log}, nil
 }

@@ -244,6 +244,11 @@ func (a *attempt) failure(err error) *archive.Error {
 		e.Kind = archive.KindProtocol
 	case errors.As(err, &distrust):
 		e.Kind, e.Err = archive.KindUnreachable, fmt.Errorf("the service's certificate is not trusted: %w", distrust)
+	case errors.Is(context.Cause(a.ctx), errPaused):
+		e.Kind, e.Err, e.Unsent = archive.KindInterrupted, errPaused, unsent
+		if unsent {
+			e.Kind = archive.KindUnreachable
+		}
 	case errors.Is(context.Cause(a.ctx), errStalled) && unsent:
 		e.Kind, e.Err = archive.KindUnreachable, fmt.Errorf("no connection within %s", a.sender.stall)
 	case errors.Is(context.Cause(a.ctx), errStalled):

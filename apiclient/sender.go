@@ -28,6 +28,9 @@ type sender struct {
 	log       logrus.FieldLogger
 	watch     func(*http.Response) // Config.Watch
 
+	connections *connections
+	pause       pause
+
 	slots    slots
 	lockout  lockout
 	circuit  *circuit
@@ -35,16 +38,17 @@ type sender struct {
 	stats    statsTable
 }
 
-func newSender(cfg Config, base *url.URL, transport http.RoundTripper) *sender {
+func newSender(cfg Config, base *url.URL, transport http.RoundTripper, made *connections) *sender {
 	s := &sender{
-		base:      base,
-		http:      &http.Client{Transport: transport, CheckRedirect: checkRedirect},
-		userAgent: cfg.UserAgent,
-		stall:     cfg.Stall,
-		retryFor:  cfg.RetryFor,
-		log:       cfg.Log,
-		watch:     cfg.Watch,
-		slots:     newSlots(cfg.Connections),
+		connections: made,
+		base:        base,
+		http:        &http.Client{Transport: transport, CheckRedirect: checkRedirect},
+		userAgent:   cfg.UserAgent,
+		stall:       cfg.Stall,
+		retryFor:    cfg.RetryFor,
+		log:         cfg.Log,
+		watch:       cfg.Watch,
+		slots:       newSlots(cfg.Connections),
 	}
 	s.caller.Store(newCaller(cfg.Credentials))
 	s.circuit = newCircuit(s.probe)
@@ -53,9 +57,15 @@ func newSender(cfg Config, base *url.URL, transport http.RoundTripper) *sender {
 
 // repeat sends r, and repeats it if allowed, until read accepts the answer. read closes the body
 // of the answer, or keeps it when it returns nil. The error is that of the last attempt. While the
-// circuit breaker is open nothing is sent.
+// circuit breaker is open, or during a pause, nothing is sent.
 func (s *sender) repeat(ctx context.Context, r *request, read func(*http.Response) error) error {
-	if err := s.circuit.pass(ctx, r.op); err != nil {
+	unpaused, stop := s.pause.within(ctx)
+	defer stop()
+	err := s.circuit.pass(unpaused, r.op)
+	if paused := s.pause.refused(r.op); paused != nil && ctx.Err() == nil {
+		return paused
+	}
+	if err != nil {
 		return err
 	}
 	began := time.Now()
@@ -72,11 +82,11 @@ func (s *sender) repeat(ctx context.Context, r *request, read func(*http.Respons
 			// A firewall that has forgotten one idle connection has forgotten the others.
 			s.http.CloseIdleConnections()
 		}
-		hopeless := s.contents.hopeless(r.op, err)
+		hopeless := s.contents.hopeless(r.op, err) || errors.Is(err, errPaused)
 		if wait, again := plan.next(err); again && !hopeless && ctx.Err() == nil {
 			s.stats.add(r.op, func(stats *archive.OperationStats) { stats.Retries++ })
 			s.log.WithField("operation", r.op.name).WithField("wait", wait).WithError(err).Debug("request failed, trying again")
-			if retry.Sleep(ctx, wait) == nil {
+			if retry.Sleep(unpaused, wait) == nil {
 				continue
 			}
 		}
@@ -115,7 +125,12 @@ func (s *sender) once(ctx context.Context, r *request, read func(*http.Response)
 // send sends r once and returns an answer of status 2xx (or 304, if r has If-None-Match), whose
 // body the caller closes. Every error is an *archive.Error.
 func (s *sender) send(ctx context.Context, r *request) (*http.Response, error) {
-	if err := s.slots.enter(ctx, r.op); err != nil {
+	unpaused, stop := s.pause.within(ctx)
+	defer stop()
+	if err := s.slots.enter(unpaused, r.op); err != nil {
+		if paused := s.pause.refused(r.op); paused != nil && ctx.Err() == nil {
+			return nil, paused
+		}
 		return nil, ended(ctx, r.op, nil)
 	}
 	probe, err := s.lockout.enter()

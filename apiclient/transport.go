@@ -19,8 +19,8 @@ const longestDial = 10 * time.Second
 var errProxy = errors.New("the proxy address in the environment is not valid")
 
 // newTransport returns the connection pool of cfg: HTTP/2 if the service has it, proxies from
-// the environment, as many idle connections as requests in flight.
-func newTransport(cfg Config) (*http.Transport, error) {
+// the environment, as many idle connections as requests in flight. It notes them in made.
+func newTransport(cfg Config, made *connections) (*http.Transport, error) {
 	tlsConfig, err := newTLS(cfg)
 	if err != nil {
 		return nil, err
@@ -28,7 +28,7 @@ func newTransport(cfg Config) (*http.Transport, error) {
 	dialer := &net.Dialer{Timeout: min(longestDial, cfg.Stall), KeepAlive: 30 * time.Second}
 	return &http.Transport{
 		Proxy:                 environmentProxy,
-		DialContext:           dialer.DialContext,
+		DialContext:           made.dialing(dialer.DialContext),
 		TLSClientConfig:       tlsConfig,
 		TLSHandshakeTimeout:   min(longestDial, cfg.Stall),
 		ForceAttemptHTTP2:     true,

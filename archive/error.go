@@ -90,7 +90,7 @@ type Error struct {
 	Detail string
 	// RetryAfter is the wait that the service asked for, 0 for none.
 	RetryAfter time.Duration
-	// Unsent: the request was not sent, because the circuit breaker is open.
+	// Unsent: the request was not sent, because the circuit breaker is open or the machine sleeps.
 	Unsent bool
 	// Err is the cause, if any.
 	Err error

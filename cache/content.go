@@ -67,6 +67,8 @@ type Options struct {
 	Log   logrus.FieldLogger
 	// Now is the clock, time.Now when nil; Log may be nil too.
 	Now func() time.Time
+	// Sleep waits between two attempts of a download, or until ctx ends; nil for retry.Sleep.
+	Sleep func(ctx context.Context, d time.Duration) error
 }
 
 // Content is a cache of document bytes on disk.
@@ -82,7 +84,7 @@ type Content struct {
 	local func(sha256 string) (path string) // nil for a service elsewhere
 	log   logrus.FieldLogger
 	now   func() time.Time
-	// pause waits between two attempts of a download. It ends early with ctx's error.
+	// pause is Options.Sleep.
 	pause func(ctx context.Context, d time.Duration) error
 	// write is (*os.File).WriteAt.
 	write func(f *os.File, p []byte, off int64) (int, error)

@@ -29,10 +29,13 @@ func OpenContent(o Options) (*Content, error) {
 		silent.SetOutput(io.Discard)
 		o.Log = silent
 	}
+	if o.Sleep == nil {
+		o.Sleep = retry.Sleep
+	}
 	closing, stop := context.WithCancel(context.Background())
 	c := &Content{
 		dir: o.Dir, limit: o.Limit, local: o.Local, log: o.Log, now: o.Now,
-		pause: retry.Sleep, write: (*os.File).WriteAt, free: func() (int64, error) { return diskFree(o.Dir) },
+		pause: o.Sleep, write: (*os.File).WriteAt, free: func() (int64, error) { return diskFree(o.Dir) },
 		closing: closing, stop: stop,
 		versions: make(map[Key]*version), recent: list.New(), downloads: make(map[Key]*download),
 	}

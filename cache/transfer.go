@@ -132,8 +132,11 @@ func (t *transfer) resume(ctx context.Context, tries *int, cause error) (*archiv
 		want = Want{Offset: t.have, Match: t.v.etag}
 	}
 	for ; *tries < maxTries; *tries++ {
-		if err := t.c.pause(ctx, backoff.After(*tries+1)); err != nil {
+		switch err := t.c.pause(ctx, backoff.After(*tries+1)); {
+		case ctx.Err() != nil:
 			return nil, err
+		case err != nil: // nobody shall wait now
+			return nil, t.brokenOff(cause)
 		}
 		content, err := t.fetch(ctx, want)
 		switch {

@@ -247,8 +247,10 @@ func (w *window) get(ctx context.Context, n int64) error {
 				return err
 			}
 			w.timedOut = late
-			if err := w.rest(ctx); err != nil {
-				return err
+			if rerr := w.rest(ctx); rerr != nil && ctx.Err() == nil {
+				return err // nobody shall wait now
+			} else if rerr != nil {
+				return rerr
 			}
 			continue
 		}
@@ -285,8 +287,10 @@ func (w *window) open(ctx context.Context, n int64) error {
 		case ctx.Err() != nil, errors.Is(err, ErrChanged), waitedLong(err):
 			return err
 		case archive.Away(err) && w.tries < maxTries:
-			if err := w.rest(ctx); err != nil {
-				return err
+			if rerr := w.rest(ctx); rerr != nil && ctx.Err() == nil {
+				return err // nobody shall wait now
+			} else if rerr != nil {
+				return rerr
 			}
 		case want.Offset > 0 && !archive.Away(err): // the service has no parts
 			w.whole = true

@@ -62,7 +62,7 @@ func New(opts Options) *FileSystem {
 	prefetching, f.stopPrefetch = context.WithCancel(context.Background())
 	f.Contents = content.New(prefetching, content.Config{
 		Config: remote.Config{
-			Archive: opts.Archive, List: opts.List, TTL: opts.TTL, Listings: opts.Listings, RetryFor: opts.RetryFor,
+			Archive: opts.Archive, List: opts.List, TTL: opts.TTL, Listings: opts.Listings, RetryFor: opts.RetryFor, Sleep: opts.Sleep,
 			Known: opts.Known, Spill: opts.Spill, Log: opts.Log, Now: opts.Now, Work: &f.work, Answers: f.staging.Wake,
 		},
 		Mode: opts.Mode, Content: opts.Content, Facts: opts.Facts, Thumbnails: opts.Thumbnails == ThumbnailsDownload, Crawlers: opts.Crawlers, ReadAhead: opts.ReadAhead, Near: opts.Near, Memory: &f.memory,
@@ -124,4 +124,12 @@ func (f *FileSystem) Refresh(ctx context.Context) error {
 		return errors.New(away.Text)
 	}
 	return nil
+}
+
+// Reconnect is for another network, or the same one after a sleep: the service is asked for the top of
+// the archive at once, and for all that waits for it. The error is that of the listing.
+func (f *FileSystem) Reconnect(ctx context.Context) error {
+	f.staging.Hasten()
+	f.Root.Outdate()
+	return f.Root.Tree.LoadFolders(ctx, f.Root, tree.NeedListing)
 }

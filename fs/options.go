@@ -1,6 +1,7 @@
 package fs
 
 import (
+	"context"
 	"time"
 
 	"github.com/sirupsen/logrus"
@@ -62,7 +63,9 @@ type Options struct {
 	TTL time.Duration
 	// RetryFor bounds the checks after a change with a doubtful outcome.
 	RetryFor time.Duration
-	Mode     ContentMode
+	// Sleep waits between two requests of a change, or until ctx ends. nil just waits.
+	Sleep func(ctx context.Context, d time.Duration) error
+	Mode  ContentMode
 	// List is passed to every document list.
 	List archive.ListOptions
 	// Async lets close return as soon as the file is durable in the spool; it is archived in the
@@ -93,8 +96,10 @@ type Options struct {
 	MountSource string
 	// MountOptions are passed to the mount helper unchanged.
 	MountOptions []string
-	// PID is the process id in the status, StateDir the directory of the spool.
+	// PID is the process id in the status, Restarts how many mounts in a row took over from one that
+	// crashed, StateDir the directory of the spool.
 	PID      int
+	Restarts int
 	StateDir string
 	// Now is the clock.
 	Now func() time.Time

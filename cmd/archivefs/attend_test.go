@@ -67,6 +67,20 @@ func (l *listener) hears(want ...string) string {
 	}
 }
 
+// A mount that cannot start says why at once, and ends later, so that the service manager, which
+// starts a mount that crashed again at once, does not ask the service all the time.
+func TestMountThatCannotStartKeepsTheServiceManager(t *testing.T) {
+	isolate(t)
+	newListener(t)
+	p := start(t, "mount", "--base-url", refusing(t), "--api-key", "k", t.TempDir())
+	p.says("check the API key")
+	p.signal(syscall.SIGTERM) // it has not ended
+	p.wantExit(1)
+	if said := p.said(); strings.Count(said, "archivefs: ") != 1 {
+		t.Errorf("said %q", said)
+	}
+}
+
 func TestMountTellsTheServiceManager(t *testing.T) {
 	l := newListener(t)
 	b := newBusy(t, nil, "a.txt")

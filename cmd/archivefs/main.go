@@ -35,7 +35,7 @@ func main() {
 // begin handles the name by which the program was called, and returns the exit status.
 func begin(ctx context.Context, args []string) int {
 	if os.Getenv(mount.HandoverVariable) != "" {
-		given, ready, err := mount.TakeHandover()
+		ctx, given, ready, err := mount.TakeHandover(ctx)
 		if err != nil {
 			command.Say(os.Stderr, "--daemon: read what the caller gives: %v", err)
 			return 1

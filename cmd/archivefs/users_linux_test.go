@@ -143,6 +143,38 @@ func TestTwoUsers(t *testing.T) {
 	foreground.wantExit(0)
 }
 
+// The mount of a user in the background is mounted again after a crash, and not after an unmount by
+// force, even if that kills it.
+func TestSupervisorOfAUser(t *testing.T) {
+	fusetest.Need(t)
+	if os.Geteuid() != 0 {
+		t.Skip("only root can be other users")
+	}
+	isolate(t)
+	p := newPerson(t, "daemon")
+	m := p.start("mount", "--daemon", p.dir)
+	m.line("mounted ")
+	m.wantExit(0)
+	p.wantSh(`echo Tag >"$1/My Archive/letter.txt" && sed -n 's/.*"pid": *//p' "$1/.archivefs/status.json" | tr -d , | xargs kill -9`, "")
+	heals(t, "it is mounted again", func() bool {
+		said, err := p.sh(`cat "$1/My Archive/letter.txt"`)
+		return err == nil && said == "Tag"
+	})
+	p.wantSh(`sed -n 's/.*"restarts": *//p' "$1/.archivefs/status.json"`, "1,")
+	pid, err := p.sh(`sed -n 's/.*"pid": *//p' "$1/.archivefs/status.json" | tr -d ,`)
+	if err != nil {
+		t.Fatal(pid, err)
+	}
+	process, err := strconv.Atoi(pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	supervisor := parentOf(t, process)
+	p.start("unmount", "--force", p.dir).wantExit(0)
+	heals(t, "both end", func() bool { return !isRunning(process) && !isRunning(supervisor) })
+	p.wantSh(`ls "$1"`, "")
+}
+
 // A user mounts what a line of fstab allows: mount(8) calls the helper as that user.
 func TestUserMountsByHelper(t *testing.T) {
 	fusetest.Need(t)

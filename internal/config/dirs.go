@@ -30,8 +30,9 @@ type Dirs struct {
 
 // Files in the state directory.
 const (
-	lockName  = "lock"
-	boundName = "archive" // the identity of the archive
+	lockName     = "lock"
+	boundName    = "archive"  // the identity of the archive
+	restartsName = "restarts" // see CountRestart
 )
 
 // xdg is a base directory of the XDG specification: from the environment when that is an

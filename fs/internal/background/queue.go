@@ -142,6 +142,21 @@ func (q *Queue[J]) Wake() {
 	}
 }
 
+// Hasten makes every job due, because the service may be reached again. It has no effect if the
+// service asked to wait.
+func (q *Queue[J]) Hasten() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.breaker.Tripped() && (q.lost == archive.KindBusy || q.lost == archive.KindServer) {
+		return
+	}
+	q.breaker.Hasten()
+	for _, j := range q.jobs {
+		j.due = time.Time{}
+	}
+	q.startLocked()
+}
+
 // startLocked tries the jobs that are due.
 // +checklocks:q.mu
 func (q *Queue[J]) startLocked() {

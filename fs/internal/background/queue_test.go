@@ -203,6 +203,27 @@ func wantAllBack(t *testing.T, q *Queue[int], a *fakeAttempts, uploads int) {
 	}
 }
 
+// TestHastenedQueueTriesAtOnce: each upload waits by itself, and the next one need not.
+func TestHastenedQueueTriesAtOnce(t *testing.T) {
+	q, a, ups := newTestQueue(t, 2, time.Hour)
+	for _, up := range ups {
+		a.fails(up, awayErr(archive.KindInterrupted))
+		q.Add(up)
+		soon(t, func() bool { return a.attempts(up) == 1 })
+	}
+	soon(t, func() bool {
+		q.mu.Lock()
+		defer q.mu.Unlock()
+		return q.active == 0
+	})
+	q.Hasten()
+	soon(t, func() bool {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		return len(a.order) == len(ups)
+	})
+}
+
 // TestUnsentUploadsOfABusyServiceComeBackAtOnce: a busy answer says nothing about uploads that
 // were never sent.
 func TestUnsentUploadsOfABusyServiceComeBackAtOnce(t *testing.T) {
@@ -270,7 +291,8 @@ func TestQueueObeysRetryAfter(t *testing.T) {
 	for _, up := range ups[1:] {
 		q.Add(up)
 	}
-	q.Wake() // a listing says nothing about uploads
+	q.Wake()   // a listing says nothing about uploads
+	q.Hasten() // nor does another network
 	if n := a.tried(); n != 1 {
 		t.Fatalf("%d attempts", n)
 	}

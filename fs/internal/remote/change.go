@@ -36,7 +36,7 @@ func (s *Service) Change(ctx context.Context, do func(context.Context) error, to
 			if wait <= 0 {
 				continue
 			}
-			if werr := retry.Sleep(ctx, wait); werr != nil {
+			if werr := s.Sleep(ctx, wait); werr != nil {
 				return err
 			}
 			done, lerr := took(ctx)
@@ -72,7 +72,7 @@ func (s *Service) LookLate(ctx context.Context, look func(context.Context) (bool
 		case s.Now().After(end):
 			return false, cmp.Or(err, ErrElsewhere)
 		}
-		if err := retry.Sleep(ctx, changePause(looks)); err != nil {
+		if err := s.Sleep(ctx, changePause(looks)); err != nil {
 			return false, err
 		}
 	}

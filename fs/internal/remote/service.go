@@ -14,6 +14,7 @@ import (
 	"github.com/archivefs/archivefs/archive"
 	"github.com/archivefs/archivefs/cache"
 	"github.com/archivefs/archivefs/fs/internal/background"
+	"github.com/archivefs/archivefs/internal/retry"
 	"github.com/archivefs/archivefs/internal/spool"
 	"github.com/archivefs/archivefs/xattr"
 )
@@ -64,6 +65,8 @@ type Config struct {
 	Spill *cache.Spill
 	// RetryFor limits the looks after a change with an end in doubt.
 	RetryFor time.Duration
+	// Sleep waits between two requests of a change, or until ctx ends; nil for retry.Sleep.
+	Sleep func(ctx context.Context, d time.Duration) error
 	// Known keeps listings beyond the end of the mount; nil keeps none.
 	Known *cache.Known
 	Log   logrus.FieldLogger
@@ -92,6 +95,9 @@ type Service struct {
 
 // New makes a Service. It sends no request.
 func New(c Config) *Service {
+	if c.Sleep == nil {
+		c.Sleep = retry.Sleep
+	}
 	s := &Service{
 		Config:    c,
 		Children:  cache.NewListings[archive.ID, archive.Structure](c.Listings, c.TTL, c.Now),

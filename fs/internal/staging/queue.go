@@ -14,6 +14,9 @@ func (s *Area) Uploading() int64 { return s.sending.Load() }
 // Wake makes the queue retry at once what waits for the service.
 func (s *Area) Wake() { s.queue.Wake() }
 
+// Hasten makes the queue retry at once, because the service may be reached again.
+func (s *Area) Hasten() { s.queue.Hasten() }
+
 // Enqueue queues an upload for the background.
 func (s *Area) Enqueue(up *spool.Upload) { s.queue.Add(up) }
 

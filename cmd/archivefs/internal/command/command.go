@@ -7,11 +7,13 @@ import (
 	"runtime/debug"
 )
 
-// Handover is the input of the background process.
+// Handover is the input of a process in the background.
 type Handover struct {
 	Args        []string
 	Credentials CallerCredentials
 	Login       string // where the credentials are stored; empty if options name them
+	Supervise   bool   // it is the supervisor, which starts the mount
+	Crash       string // how the last mount of the supervisor ended; empty for the first one
 }
 
 // CallerCredentials are credentials without the methods that hide secrets from encoders.
@@ -21,7 +23,7 @@ type CallerCredentials struct{ APIKey, CloudID, User, Password string }
 type Invocation struct {
 	Args  []string  // the command line
 	Fake  bool      // only check the options
-	Given *Handover // the handover in the background process, else nil
+	Given *Handover // the handover in a process in the background, else nil
 	// Again executes another command line in this process, and returns the exit status.
 	Again func(ctx context.Context, args []string, stdout, stderr io.Writer) int
 }

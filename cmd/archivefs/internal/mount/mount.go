@@ -10,16 +10,17 @@ import (
 	"runtime/debug"
 	"runtime/pprof"
 	"strings"
+	"time"
 
 	"github.com/sirupsen/logrus"
 	"github.com/urfave/cli/v2"
-	"golang.org/x/sys/unix"
 
 	"github.com/archivefs/archivefs/cmd/archivefs/internal/command"
 	"github.com/archivefs/archivefs/cmd/archivefs/internal/mounted"
 	"github.com/archivefs/archivefs/cmd/archivefs/internal/running"
 	"github.com/archivefs/archivefs/cmd/archivefs/internal/settings"
 	"github.com/archivefs/archivefs/fs"
+	"github.com/archivefs/archivefs/internal/config"
 	"github.com/archivefs/archivefs/internal/doctor"
 )
 
@@ -61,13 +62,21 @@ func mount(c *cli.Context) error {
 		return nil
 	case c.Bool("daemon") && how.Given == nil:
 		return goBackground(c, settings)
+	case how.Given != nil && how.Given.Supervise:
+		return supervise(c, settings)
 	}
 	log, err := running.NewLog(c)
 	if err != nil {
 		return err
 	}
-	if err := prepareMountpoint(c.Context, settings); err != nil {
-		return err
+	if how.Given != nil {
+		if err := crashBySignal(); err != nil {
+			log.Debugf("a crash may leave a core: %v", err)
+		}
+	}
+	stale, err := prepareMountpoint(settings)
+	if err != nil {
+		return startAgainSlowly(c, err)
 	}
 	if settings.Fs.AllowOther {
 		if err := mounted.MayLetOthersIn(os.Geteuid(), mounted.FuseConf); err != nil {
@@ -81,18 +90,47 @@ func mount(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	s, err := openSession(c, settings, log)
+	s, err := openSession(c, settings, log, stale)
 	if err != nil {
-		return errors.Join(err, endProfiles())
+		return startAgainSlowly(c, errors.Join(err, endProfiles()))
 	}
 	m, err := s.serve(c)
+	if !s.usable {
+		err = startAgainSlowly(c, err)
+	}
 	return s.outcome(errors.Join(err, endProfiles(), s.end(m)))
+}
+
+// slowly is how long a mount that cannot start keeps a service manager from the next attempt.
+const slowly = 10 * time.Second
+
+// startAgainSlowly reports the error of a mount that cannot start, and keeps a service manager
+// waiting: it starts a mount that crashed again at once, but one that cannot start would ask the
+// service with refused credentials, for instance, twice a second.
+func startAgainSlowly(c *cli.Context, err error) error {
+	var usage *config.UsageError
+	if err == nil || os.Getenv("NOTIFY_SOCKET") == "" || errors.As(err, &usage) {
+		return err
+	}
+	command.Complain(c.App.ErrWriter, "%s", err)
+	wait, cancel := context.WithTimeout(c.Context, slowly)
+	defer cancel()
+	<-wait.Done()
+	return command.ExitStatus(1)
 }
 
 // serve checks the service, mounts, and waits for the end. It returns the mount, nil if there was
 // none.
 func (s *session) serve(c *cli.Context) (*fs.Mount, error) {
-	if err := s.fs.Check(c.Context); err != nil {
+	err := s.fs.Check(c.Context)
+	if away := s.fs.Away(); s.crash != "" && away != nil && away.Refused() {
+		// The supervisor knows the credentials of the first mount. There may be new ones since.
+		if err := s.reread(c.Context, c); err != nil {
+			s.log.Warnf("options and credentials stay as they are: %v", err)
+		}
+		err = s.fs.Check(c.Context)
+	}
+	if err != nil {
 		return nil, s.unreachable(err)
 	}
 	if away := s.fs.Away(); away != nil {
@@ -100,6 +138,16 @@ func (s *session) serve(c *cli.Context) (*fs.Mount, error) {
 			s.client.BaseURL(), away.Text)
 	}
 	s.tellLeftBehind()
+	if s.stale {
+		unmounted, err := mounted.TakeOver(c.Context, s.settings.Mountpoint)
+		if err != nil {
+			return nil, err
+		}
+		if unmounted && s.crash != "" {
+			s.log.Info("not mounted again, because it was unmounted meanwhile")
+			return nil, nil
+		}
+	}
 	s.fs.Recover()
 	m, err := s.fs.Mount(s.settings.Mountpoint)
 	if err != nil {
@@ -112,6 +160,10 @@ func (s *session) serve(c *cli.Context) (*fs.Mount, error) {
 		return nil, fmt.Errorf("%s; %s", strings.Join(strings.Fields(err.Error()), " "), why) // its text may have line breaks
 	}
 	s.usable = true
+	if s.stale {
+		s.log.Warnf("%s was mounted again, because the process of the last mount had ended without unmounting it%s; "+
+			"what waited goes on, and programs have to open their files again", m.Dir, s.crash)
+	}
 	if err := s.dirs.MountedAt(m.Dir); err != nil {
 		s.log.Warn(err)
 	}
@@ -122,6 +174,7 @@ func (s *session) serve(c *cli.Context) (*fs.Mount, error) {
 		return m, err
 	}
 	defer abortOnWatchdog(m)()
+	defer s.followMachine(c.Context)()
 	s.attend(c, m)
 	return m, nil
 }
@@ -131,26 +184,15 @@ func (s *session) serve(c *cli.Context) (*fs.Mount, error) {
 // it (autofs(5)), and this one would wait for itself. After that the output of a crash goes to the
 // log file, if there is one; messages go to the log.
 func (s *session) detach() error {
-	if _, err := unix.Setsid(); err != nil {
-		return fmt.Errorf("--daemon: leave the session: %w", err)
-	}
-	if err := os.Chdir("/"); err != nil {
-		return fmt.Errorf("--daemon: %w", err)
-	}
 	if s.log.Out == io.Discard && len(s.log.Hooks) == 0 {
 		command.Say(s.stderr, "there is neither a journal nor syslog on this machine, so nothing is logged; name a file with --log-file")
 	}
 	out, isFile := s.log.Out.(*os.File)
 	if !isFile || out == os.Stderr {
-		null, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
-		if err != nil {
-			return fmt.Errorf("--daemon: %w", err)
-		}
-		defer null.Close() //nolint:errcheck // nothing is written to it
-		out = null
+		out = nil
 	}
-	if err := unix.Dup2(int(out.Fd()), int(os.Stderr.Fd())); err != nil {
-		return fmt.Errorf("--daemon: leave standard error: %w", err)
+	if err := leaveCaller(out); err != nil {
+		return err
 	}
 	s.stderr, s.detached = sentences{s.log}, true
 	return nil
@@ -227,12 +269,16 @@ func writeHeapProfile(path string) error {
 	return f.Close()
 }
 
-// prepareMountpoint checks the mount point, or creates it.
-func prepareMountpoint(ctx context.Context, s *settings.Mount) error {
-	if s.Made && !mounted.IsAutomount(s.Mountpoint) && !mounted.IsStale(s.Mountpoint) {
+// prepareMountpoint checks the mount point, or creates it. It may be the stale mount of an archive,
+// which stays until the next one is ready: no program shall write into the directory below it.
+func prepareMountpoint(s *settings.Mount) (stale bool, err error) {
+	if mounted.IsLeft(s.Mountpoint) {
+		return true, nil
+	}
+	if s.Made && !mounted.IsAutomount(s.Mountpoint) {
 		if err := os.MkdirAll(s.Mountpoint, 0o700); err != nil {
-			return fmt.Errorf("mount point: %w", err)
+			return false, fmt.Errorf("mount point: %w", err)
 		}
 	}
-	return mounted.CheckMountpoint(ctx, s.Mountpoint, s.Nonempty)
+	return false, mounted.CheckMountpoint(s.Mountpoint, s.Nonempty)
 }

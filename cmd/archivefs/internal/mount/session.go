@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/sirupsen/logrus"
 	"github.com/urfave/cli/v2"
@@ -38,6 +39,9 @@ type session struct {
 	manager  *running.Manager
 	usable   bool // the mount was usable
 
+	stale bool   // a mount that crashed is still at the mount point
+	crash string // how it ended, " (...)"; empty if no supervisor knows
+
 	background bool // started as a background process
 	detached   bool // and detached from its caller
 	attended   bool // it has a terminal
@@ -49,15 +53,23 @@ type clientCloser interface {
 	fs.Archive
 	BaseURL() string
 	SetCredentials(cred apiclient.Credentials) error
+	Pause(ctx context.Context, grace time.Duration) error
+	Resume()
+	Reconnect()
+	Sleep(ctx context.Context, d time.Duration) error
 }
 
 // openSession opens everything that a mount needs, without mounting. After a failure it closes what
 // it opened.
-func openSession(c *cli.Context, settings *settings.Mount, log *logrus.Logger) (*session, error) {
-	background := command.InvocationOf(c.Context).Given != nil
+func openSession(c *cli.Context, settings *settings.Mount, log *logrus.Logger, stale bool) (*session, error) {
+	given := command.InvocationOf(c.Context).Given
+	background := given != nil
 	s := &session{
 		settings: settings, log: log, stderr: c.App.ErrWriter, manager: &running.Manager{Log: log},
-		background: background, attended: running.HasTerminal(), hangups: running.HearHangups(background),
+		stale: stale, background: background, attended: running.HasTerminal(), hangups: running.HearHangups(background),
+	}
+	if background && given.Crash != "" {
+		s.crash = " (" + given.Crash + ")"
 	}
 	if err := s.open(c.Context); err != nil {
 		return nil, errors.Join(err, s.closeStores())
@@ -75,13 +87,16 @@ func (s *session) open(ctx context.Context) error {
 	}
 	s.later(s.leaveDirs)
 	o := s.settings.Fs
+	if o.Restarts, err = s.dirs.CountRestart(s.stale); err != nil {
+		s.log.Debugf("the count of restarts begins anew: %v", err)
+	}
 	if !s.settings.Embedded {
 		o.Cure = cureOfRefusal(s.settings.Client.Credentials, s.settings.Mountpoint, os.Getpid())
 	}
 	o.Archive, o.Log, o.Source, o.Version = s.client, s.log, s.client.BaseURL(), command.Version()
-	o.PID, o.StateDir = os.Getpid(), s.dirs.State
+	o.PID, o.StateDir, o.Sleep = os.Getpid(), s.dirs.State, s.client.Sleep
 	if o.Content, err = cache.OpenContent(cache.Options{
-		Dir: filepath.Join(s.dirs.Cache, "content"), Limit: s.settings.CacheSize, Local: s.local, Log: s.log,
+		Dir: filepath.Join(s.dirs.Cache, "content"), Limit: s.settings.CacheSize, Local: s.local, Log: s.log, Sleep: s.client.Sleep,
 	}); err != nil {
 		return fmt.Errorf("open content cache: %w", err)
 	}
@@ -105,7 +120,7 @@ func (s *session) open(ctx context.Context) error {
 		Dir: mounted.SpoolOf(s.dirs.State), Receipts: mounted.ReceiptsOf(s.dirs.State),
 		Budget: s.settings.SpoolSize, Reserve: s.settings.KeepFree, MakeRoom: s.roomMaker(o.Content),
 		Log: s.log, RetryFor: o.RetryFor, LateBy: s.settings.Client.Stall, Fault: mounted.SpoolFault(), Boot: mounted.MachineRun(),
-		RedoSize: mounted.RedoSize(),
+		RedoSize: mounted.RedoSize(), Sleep: s.client.Sleep,
 	}); err != nil {
 		return fmt.Errorf("open spool: %w", err)
 	}

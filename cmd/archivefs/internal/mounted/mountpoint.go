@@ -33,16 +33,31 @@ func MayLetOthersIn(uid int, conf string) error {
 // process waits for us, and if we looked into dir we would wait for ourselves.
 func IsAutomount(dir string) bool { return doctor.Automount(Mountinfo("self"), dir) }
 
-// CheckMountpoint checks that a mount at dir hides no files, unless nonempty allows that. It
-// removes the stale mount of a killed process.
-func CheckMountpoint(ctx context.Context, dir string, nonempty bool) error {
+// IsLeft reports whether a killed process left the mount of an archive at dir.
+func IsLeft(dir string) bool {
+	if !IsStale(dir) {
+		return false
+	}
+	_, ours := At(dir)
+	return ours || Mountinfo("self") == "" // this system has no list
+}
+
+// TakeOver detaches the mount of an archive that a killed process left at dir, right before the
+// next one is mounted there. It reports whether somebody has unmounted it meanwhile.
+func TakeOver(ctx context.Context, dir string) (unmounted bool, err error) {
+	if !IsLeft(dir) {
+		return true, nil
+	}
+	return false, detachQuickly(ctx, dir)
+}
+
+// CheckMountpoint checks that a mount at dir hides no files, unless nonempty allows that.
+func CheckMountpoint(dir string, nonempty bool) error {
 	if IsAutomount(dir) {
 		return nil
 	}
 	if IsStale(dir) {
-		if err := DetachMount(ctx, dir); err != nil {
-			return err
-		}
+		return fmt.Errorf("the process behind the mount at %s is gone, and it is no archive's; unmount it first: fusermount3 -u %s", dir, doctor.Quoted(dir))
 	}
 	info, err := os.Stat(dir)
 	switch {

@@ -2,7 +2,6 @@ package user
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -268,7 +267,7 @@ func (p *patient) mounts() []doctor.Finding {
 				state, err := askMount(dir)
 				findings[i] = doctor.Mount(dir, err, state)
 			case i < len(named):
-				findings[i] = mountpoint(p.c.Context, dir, p.c.Bool("nonempty"))
+				findings[i] = mountpoint(dir, p.c.Bool("nonempty"))
 			}
 		})
 	}
@@ -279,9 +278,9 @@ func (p *patient) mounts() []doctor.Finding {
 }
 
 // mountpoint checks whether dir can be a mount point.
-func mountpoint(ctx context.Context, dir string, nonempty bool) doctor.Finding {
+func mountpoint(dir string, nonempty bool) doctor.Finding {
 	const check = "mount point"
-	if err := mounted.CheckMountpoint(ctx, dir, nonempty); err != nil {
+	if err := mounted.CheckMountpoint(dir, nonempty); err != nil {
 		return doctor.Fail(check, err.Error(), "")
 	}
 	if err := unix.Access(dir, unix.W_OK); err != nil && !errors.Is(err, unix.EROFS) {

@@ -95,6 +95,9 @@ func printStatus(out io.Writer, dir string, s *fs.Status) error {
 	t := &statusTable{w: tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)}
 	t.row("service\t%s", s.Service)
 	t.row("mounted\t%s (process %d, version %s)", s.Mounted.Local().Format(time.DateTime), s.PID, s.Version)
+	if s.Restarts > 0 {
+		t.row("\tmounted again %s after a crash", command.Plural(s.Restarts, "time"))
+	}
 	t.row("health\t%s", healthInWords(dir, s))
 	if s.Cure != "" {
 		t.row("what to do\t%s", s.Cure)

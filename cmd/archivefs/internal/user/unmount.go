@@ -222,6 +222,9 @@ func unmountByForce(c *cli.Context, dir string) error {
 	here, _ := mounted.At(dir)
 	if err := mounted.AbortMount(here); err != nil {
 		pid, perr := mountProcess(c.Context, dir)
+		if perr == nil { // first, because a process that is killed is started again for a mount that is still there
+			perr = mounted.DetachMount(c.Context, dir)
+		}
 		if perr == nil {
 			perr = syscall.Kill(pid, syscall.SIGKILL)
 		}
