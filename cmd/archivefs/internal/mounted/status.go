@@ -94,7 +94,7 @@ func MountOf(path string) (string, error) {
 	for dir != "/" && unix.Stat(filepath.Dir(dir), &above) == nil && above.Dev == here.Dev {
 		dir = filepath.Dir(dir)
 	}
-	if _, err := os.Stat(filepath.Join(dir, ".archivefs", "status.json")); err != nil { //nolint:gosec // the user names it
+	if _, err := os.Stat(filepath.Join(dir, ".archivefs", "status.json")); err != nil {
 		return "", errors.New("it is in no mounted archive")
 	}
 	return dir, nil
