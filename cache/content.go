@@ -58,7 +58,8 @@ type Fetch func(ctx context.Context, want Want) (*archive.Content, error)
 type Options struct {
 	// Dir is the cache's own directory, created when missing. One process at a time uses it.
 	Dir string
-	// Limit bounds the bytes of all files, running downloads included.
+	// Limit bounds the bytes of all files that are not kept (Content.Keep), running downloads
+	// included.
 	Limit int64
 	// Local returns the file in which a service on this machine keeps the content with this
 	// SHA-256 (hexadecimal), empty for none. Such a file never changes, and the service's ETags
@@ -74,11 +75,15 @@ type Options struct {
 // Content is a cache of document bytes on disk.
 //
 // Files lie in 256 sub-directories and are described by their names; there is no index on
-// disk. At the limit the least recently opened file is evicted first, and a file in use never.
+// disk. At the limit the least recently opened file is evicted first; a file in use never, nor one
+// that is kept (kept.go).
 // Readers of a file that is replaced or removed keep its bytes, which count until the last one
 // closes. A content larger than the limit is served from a file that is removed with its last
 // reader; one that the disk has no room for, through a window in memory (window.go).
 type Content struct {
+	// Kept is for those who keep contents.
+	Kept *Keeping
+
 	dir   string
 	limit int64
 	local func(sha256 string) (path string) // nil for a service elsewhere
@@ -257,13 +262,15 @@ type ContentStats struct {
 	Local     int    `json:"local,omitempty"` // contents that are read from files of the service, and not copied
 	Bytes     int64  `json:"bytes"`           // of all files, running downloads and files in use included
 	Limit     int64  `json:"limit"`
-	Hits      uint64 `json:"hits"`      // opens served by a cached file alone
-	Misses    uint64 `json:"misses"`    // opens that started or joined a download
-	Downloads uint64 `json:"downloads"` // started, validations included
-	Renewed   uint64 `json:"renewed"`   // validations that found the content unchanged
-	Resumed   uint64 `json:"resumed"`   // broken downloads resumed
-	Evicted   uint64 `json:"evicted"`   // files removed to make room
-	Damaged   uint64 `json:"damaged"`   // files removed because they were damaged
+	Kept      int    `json:"kept,omitempty"`       // contents that are not evicted
+	KeptBytes int64  `json:"kept-bytes,omitempty"` // of their files: a part of Bytes that Limit does not bound
+	Hits      uint64 `json:"hits"`                 // opens served by a cached file alone
+	Misses    uint64 `json:"misses"`               // opens that started or joined a download
+	Downloads uint64 `json:"downloads"`            // started, validations included
+	Renewed   uint64 `json:"renewed"`              // validations that found the content unchanged
+	Resumed   uint64 `json:"resumed"`              // broken downloads resumed
+	Evicted   uint64 `json:"evicted"`              // files removed to make room
+	Damaged   uint64 `json:"damaged"`              // files removed because they were damaged
 }
 
 // Stats returns the current figures.
@@ -272,15 +279,16 @@ func (c *Content) Stats() ContentStats {
 	defer c.unlock()
 	s := c.stats
 	s.Files, s.Local, s.Bytes, s.Limit = len(c.versions)-c.locals, c.locals, c.used, c.limit
+	s.Kept, s.KeptBytes = c.Kept.files, c.Kept.bytes
 	return s
 }
 
-// Usage returns the bytes of all files, running downloads and files in use included, and
-// their bound.
+// Usage returns the bytes of all files that are not kept, running downloads and files in use
+// included, and their bound.
 func (c *Content) Usage() (used, limit int64) {
 	c.mu.Lock()
 	defer c.unlock()
-	return c.used, c.limit
+	return c.used - c.Kept.bytes, c.limit
 }
 
 // Lookup returns the length of the complete cached content of key, of any age, if there is
@@ -317,6 +325,7 @@ func (c *Content) indexLocked(v *version) {
 	}
 	c.versions[v.key] = v
 	v.element = c.recent.PushFront(v)
+	arriveLocked(c, v)
 }
 
 // removeLocked takes v out of the index and removes its file. Its holders keep the bytes, which
@@ -329,6 +338,7 @@ func (c *Content) removeLocked(v *version) {
 	c.recent.Remove(v.element)
 	v.element = nil
 	delete(c.versions, v.key)
+	departLocked(c, v)
 	if v.local != "" {
 		c.locals-- // the file is the service's
 		return
@@ -343,6 +353,9 @@ func (c *Content) removeLocked(v *version) {
 // +checklocks:c.mu
 func (c *Content) discountLocked(v *version) {
 	c.used -= v.counted
+	if v.keep {
+		c.Kept.bytes -= v.counted
+	}
 	v.counted = 0
 }
 
@@ -351,10 +364,13 @@ func (c *Content) discountLocked(v *version) {
 func (c *Content) countLocked(v *version, n int64) {
 	v.counted += n
 	c.used += n
-	c.evictLocked(c.used - c.limit)
+	if v.keep {
+		c.Kept.bytes += n
+	}
+	c.evictLocked(excessLocked(c))
 }
 
-// evictLocked removes versions that are not in use, the least recently opened first, until it
+// evictLocked removes versions that are neither in use nor kept, the least recently opened first, until it
 // has freed at least want bytes, and returns how many it freed.
 // +checklocks:c.mu
 func (c *Content) evictLocked(want int64) int64 {
@@ -362,7 +378,7 @@ func (c *Content) evictLocked(want int64) int64 {
 	for e := c.recent.Back(); e != nil && freed < want; {
 		v := e.Value.(*version) // the list holds nothing else
 		e = e.Prev()            // before v's element leaves the list
-		if v.refs > 0 || v.local != "" {
+		if v.refs > 0 || v.local != "" || v.keep {
 			continue
 		}
 		freed += v.counted
@@ -373,7 +389,7 @@ func (c *Content) evictLocked(want int64) int64 {
 }
 
 // Free makes room on a full disk: it evicts at least want bytes, if there are so many that are
-// not in use. False means that there was nothing to evict.
+// neither in use nor kept. False means that there was nothing to evict.
 func (c *Content) Free(want int64) bool {
 	c.mu.Lock()
 	defer c.unlock()

@@ -198,12 +198,15 @@ func (d *download) renew() {
 }
 
 // publish keeps the complete version of t, unless d was replaced or its key removed meanwhile. A
-// version larger than the limit stays a temporary file.
+// version larger than the limit stays a temporary file, unless it is kept.
 func (d *download) publish(t *transfer) {
 	c, v := d.c, t.v
 	v.check = t.check()
+	c.mu.Lock()
+	v.kept = v.keep
+	c.unlock()
 	target := v.path(c.dir)
-	keep := v.size <= c.limit
+	keep := v.size <= c.limit || v.kept
 	var err error
 	if keep {
 		err = v.publish(target)

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/sirupsen/logrus"
@@ -41,12 +42,20 @@ const (
 
 // Known keeps, in one file, what the service listed last, for a mount that starts or goes
 // on while the service is away. It is written in batches in the background; a crash loses the
-// newest few. The file is bounded: what was fetched longest ago is evicted.
+// newest few. The file is bounded: what was fetched longest ago is evicted, unless it is pinned.
 type Known struct {
 	db      *database
 	log     logrus.FieldLogger
 	limit   uint64
 	changes *buffer[place, saved]
+	pins    atomic.Pointer[pins]
+}
+
+// pins are folders whose listings stay.
+type pins struct {
+	folders map[archive.ID]bool // nil: all folders
+	// bytes is how much of the file they took when something was evicted last. Only write uses it.
+	bytes uint64
 }
 
 // place is where in the file a value lies.
@@ -66,8 +75,22 @@ func OpenKnown(path string, log logrus.FieldLogger) (*Known, error) {
 		return nil, fmt.Errorf("open known listings %s: %w", path, err)
 	}
 	k := &Known{db: db, log: log, limit: knownLimit}
+	k.Pin(map[archive.ID]bool{})
 	k.changes = newBuffer(k.write)
 	return k, nil
+}
+
+// Pin makes the listings of these folders, and of the inboxes if there are any, stay: they are not
+// evicted, and the bound of the file does not count them. nil stands for all folders. Nobody changes
+// the map afterwards.
+func (k *Known) Pin(folders map[archive.ID]bool) { k.pins.Store(&pins{folders: folders}) }
+
+// isPinned reports whether a value stays.
+func isPinned(pins map[archive.ID]bool, bucket string, key []byte) bool {
+	if bucket == inboxesBucket {
+		return len(pins) > 0
+	}
+	return len(key) >= 8 && pins[archive.ID(binary.BigEndian.Uint64(key[len(key)-8:]))] //nolint:gosec // it was an int64
 }
 
 // put has a value written, unless a newer one is pending.
@@ -119,9 +142,9 @@ func (k *Known) apply(tx *bbolt.Tx, changes map[place]saved) error {
 			return err
 		}
 	}
-	if sum > k.limit {
+	if p := k.pins.Load(); p.folders != nil && sum > k.limit+p.bytes {
 		var err error
-		if sum, err = prune(tx, k.limit/4*3); err != nil {
+		if sum, p.bytes, err = prune(tx, k.limit/4*3, p.folders); err != nil {
 			return err
 		}
 	}
@@ -160,9 +183,9 @@ func readSum(tx *bbolt.Tx) uint64 {
 	return 0
 }
 
-// prune removes what was fetched longest ago until at most limit bytes are left, and
-// returns how many are.
-func prune(tx *bbolt.Tx, limit uint64) (sum uint64, err error) {
+// prune removes what was fetched longest ago until at most limit bytes are left beside what is
+// pinned, and returns how many bytes are left, and how many of them are pinned.
+func prune(tx *bbolt.Tx, limit uint64, pins map[archive.ID]bool) (sum, pinned uint64, err error) {
 	type value struct {
 		bucket *bbolt.Bucket
 		key    []byte
@@ -173,13 +196,17 @@ func prune(tx *bbolt.Tx, limit uint64) (sum uint64, err error) {
 	for _, name := range []string{foldersBucket, documentsBucket, inboxesBucket} {
 		b := tx.Bucket([]byte(name))
 		err := b.ForEach(func(key, v []byte) error {
+			if isPinned(pins, name, key) {
+				pinned += uint64(len(v))
+				return nil
+			}
 			fetched, _, _ := splitAge(v)
 			all = append(all, value{b, bytes.Clone(key), fetched, uint64(len(v))})
 			sum += uint64(len(v))
 			return nil
 		})
 		if err != nil {
-			return sum, err
+			return 0, 0, err
 		}
 	}
 	slices.SortFunc(all, func(a, b value) int { return a.age.Compare(b.age) })
@@ -188,11 +215,11 @@ func prune(tx *bbolt.Tx, limit uint64) (sum uint64, err error) {
 			break
 		}
 		if err := v.bucket.Delete(v.key); err != nil {
-			return sum, err
+			return 0, 0, err
 		}
 		sum -= v.size
 	}
-	return sum, nil
+	return sum + pinned, pinned, nil
 }
 
 // Close writes what is not on disk yet and closes the file. A second Close returns nil.

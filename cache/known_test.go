@@ -166,6 +166,43 @@ func TestKnownListingsThatWereFetchedLongestAgoGoFirst(t *testing.T) {
 	}
 }
 
+// Listings of pinned folders stay, and do not count.
+func TestPinnedListingsStay(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "known.db")
+	listing := []archive.Document{{Name: strings.Repeat("x", 10<<10)}}
+	start := time.Unix(1_700_000_000, 0)
+	save := func(k *cache.Known, from archive.ID) {
+		for i := range archive.ID(30) {
+			k.Documents(archive.ListOptions{}).Save(from+i, listing, start.Add(time.Duration(from+i)*time.Minute))
+		}
+		closeKnown(t, k)
+	}
+	pinned := func() *cache.Known {
+		k := openKnown(t, path)
+		k.SetLimit(200 << 10)
+		k.Pin(map[archive.ID]bool{1: true, 2: true})
+		return k
+	}
+	k := pinned()
+	k.Folders().Save(1, archive.Structure{Free: true}, start)
+	k.Pin(nil) // everything, until more is known
+	save(k, 1)
+	k = pinned()
+	for i := range archive.ID(31) {
+		if i > 0 {
+			wantKnown(t, k.Documents(archive.ListOptions{}), i, listing, start.Add(time.Duration(i)*time.Minute))
+		}
+	}
+	save(k, 100)
+	k = openKnown(t, path)
+	wantKnown(t, k.Folders(), 1, archive.Structure{Free: true}, start)
+	for _, i := range []archive.ID{1, 2, 129} {
+		wantKnown(t, k.Documents(archive.ListOptions{}), i, listing, start.Add(time.Duration(i)*time.Minute))
+	}
+	wantUnknown(t, k.Documents(archive.ListOptions{}), 3)
+	closeKnown(t, k)
+}
+
 func TestKnownListingsAreReplacedWhenTheyAreDamaged(t *testing.T) {
 	for name, damage := range damages {
 		t.Run(name, func(t *testing.T) {

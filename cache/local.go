@@ -102,7 +102,7 @@ func (c *Content) indexLocalLocked(v *version) {
 	for e := c.recent.Back(); e != nil && c.locals > maxLocal; {
 		old := e.Value.(*version) // the list holds nothing else
 		e = e.Prev()              // before old's element leaves the list
-		if old.local != "" && old.refs == 0 {
+		if old.local != "" && old.refs == 0 && !old.keep {
 			c.removeLocked(old)
 		}
 	}

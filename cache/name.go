@@ -33,7 +33,8 @@ var errName = errors.New("not the name of a cached content")
 //	v3.ID.REPRESENTATION.SIZE.FETCHED.STATE.CHECK.TAG.ETAG
 //
 // FETCHED is when the request was sent, in nanoseconds since 1970; STATE is "final" for a
-// content that could not change any more then, else "draft"; CHECK is a check, empty for a
+// content that could not change any more then, else "draft", and ends in "-kept" if the content is
+// kept; CHECK is a check, empty for a
 // large file (maxCheck); TAG makes the name unique, so that no other file ever has it; ETAG is
 // in unpadded base64url (RFC 4648, section 5).
 type fileName struct {
@@ -41,6 +42,7 @@ type fileName struct {
 	size    int64
 	fetched time.Time
 	final   bool
+	kept    bool
 	check   check
 	etag    string
 	tag     string
@@ -60,18 +62,24 @@ func (n fileName) String() string {
 		n.key.Representation.String(),
 		strconv.FormatInt(n.size, 10),
 		strconv.FormatInt(n.fetched.UnixNano(), 10),
-		stateOf(n.final),
+		n.state(),
 		string(n.check),
 		n.tag,
 		base64.RawURLEncoding.EncodeToString([]byte(etag)),
 	}, ".")
 }
 
-func stateOf(final bool) string {
-	if final {
-		return "final"
+const keptSuffix = "-kept"
+
+func (n fileName) state() string {
+	text := "draft"
+	if n.final {
+		text = "final"
 	}
-	return "draft"
+	if n.kept {
+		text += keptSuffix
+	}
+	return text
 }
 
 // parseFileName decodes the result of String; for any other text the error is errName.
@@ -92,7 +100,8 @@ func parseFileName(s string) (fileName, error) {
 		key:     Key{Document: archive.ID(id), Representation: rep},
 		size:    size,
 		fetched: time.Unix(0, fetched),
-		final:   f[5] == stateOf(true),
+		final:   strings.HasPrefix(f[5], "final"),
+		kept:    strings.HasSuffix(f[5], keptSuffix),
 		check:   check(f[6]),
 		etag:    string(etag),
 		tag:     f[7],

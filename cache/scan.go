@@ -19,7 +19,7 @@ import (
 )
 
 // OpenContent opens the cache in o.Dir with the contents that an earlier process left there.
-// Other files are removed, and contents beyond the limit are evicted.
+// Other files are removed, and contents beyond the limit are evicted, but not those that are kept.
 func OpenContent(o Options) (*Content, error) {
 	if o.Now == nil {
 		o.Now = time.Now
@@ -39,6 +39,7 @@ func OpenContent(o Options) (*Content, error) {
 		closing: closing, stop: stop,
 		versions: make(map[Key]*version), recent: list.New(), downloads: make(map[Key]*download),
 	}
+	c.Kept = &Keeping{c: c, wanted: make(map[Key]bool)}
 	found, err := c.scan()
 	if err != nil {
 		stop()
@@ -54,7 +55,7 @@ func OpenContent(o Options) (*Content, error) {
 		}
 		c.restoreLocked(v)
 	}
-	c.evictLocked(c.used - c.limit)
+	c.evictLocked(excessLocked(c))
 	return c, nil
 }
 
@@ -137,5 +138,8 @@ func (c *Content) restoreLocked(v *version) {
 		return
 	}
 	c.used += v.counted
+	if v.keep = v.kept; v.keep {
+		c.Kept.bytes += v.counted
+	}
 	c.indexLocked(v)
 }

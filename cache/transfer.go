@@ -77,6 +77,7 @@ func (d *download) newTransfer(content *archive.Content) (*transfer, error) {
 	if err == nil {
 		v.temp = f.Name()
 	}
+	c.Kept.expect(v)
 	t := &transfer{c: c, fetch: d.fetch, v: v}
 	if checkable(v.size) { // an unknown size may turn out to be
 		t.sum = newCRC()

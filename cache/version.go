@@ -32,7 +32,7 @@ var errDamaged = errors.New("cached file is damaged")
 // download is filling it.
 type version struct {
 	// fileName describes the version. Key and size never change once a reader has it. The rest
-	// belongs to the download until the file is complete; after that only fetched and final
+	// belongs to the download until the file is complete; after that only fetched, final and kept
 	// change, guarded by Content.mu.
 	fileName
 	progress progress
@@ -71,6 +71,9 @@ type version struct {
 	element *list.Element
 	// touched is the time of an open that was written to the file last.
 	touched time.Time
+	// keep says that the version is not evicted, and counts beside the limit. fileName.kept, what
+	// the name says, follows once the file has its name.
+	keep bool
 }
 
 // completeVersion returns a version whose bytes are all there.
@@ -178,10 +181,10 @@ func (c *Content) releaseLocked(v *version) {
 	switch {
 	case v.element == nil:
 		c.discountLocked(v)
-	case v.size > c.limit && v.local == "":
+	case v.size > c.limit && v.local == "" && !v.keep:
 		c.removeLocked(v)
 	}
-	c.evictLocked(c.used - c.limit)
+	c.evictLocked(excessLocked(c))
 }
 
 // sound reports whether v, which the caller holds, is undamaged. A damaged version is removed

@@ -395,7 +395,7 @@ func (c *Content) hasRoom(n int64) bool {
 	c.mu.Lock()
 	defer c.unlock()
 	for e := c.recent.Back(); e != nil && free < n; e = e.Prev() {
-		if v := e.Value.(*version); v.refs == 0 { // the list holds nothing else
+		if v := e.Value.(*version); v.refs == 0 && !v.keep { // the list holds nothing else
 			free += v.counted
 		}
 	}

@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
 
+	"github.com/pkg/xattr"
 	"golang.org/x/sys/unix"
 
 	"github.com/archivefs/archivefs/cache"
@@ -163,4 +165,22 @@ func TestDocumentsOnADiskThatIsReadOnly(t *testing.T) {
 	m := f.mount(t, func(o *fs.Options) { o.Content = own })
 	must(t, unix.Mount("", disk, "", unix.MS_REMOUNT|unix.MS_RDONLY, ""))
 	wantContent(t, m.path("Muster GmbH", "Rechnungen", "a.txt"), "content")
+}
+
+// On a disk without room for more nothing is kept, and the status says so.
+func TestKeepOnAFullDisk(t *testing.T) {
+	t.Parallel()
+	f := newForeign(t, hostile.Config{})
+	f.AddDocument(f.bills, hostile.Document{Name: "a.txt", Content: []byte("a"), Pages: 1})
+	disk := newDisk(t, "100m")
+	m := f.mount(t, func(o *fs.Options) {
+		often(o)
+		o.Content = get(cache.OpenContent(cache.Options{Dir: filepath.Join(disk, "content"), Limit: 1 << 30}))(t)
+		t.Cleanup(func() { must(t, o.Content.Close()) })
+	})
+	must(t, xattr.Set(m.path("Muster GmbH"), keepAttr, []byte("1")))
+	if s := m.keeps(fs.KeptDisk); s.Missing != 1 || s.Documents != 1 || !strings.Contains(s.Why, "archivefs free") {
+		t.Errorf("kept: %+v", s)
+	}
+	wantContent(t, m.path("Muster GmbH", "Rechnungen", "a.txt"), "a")
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/archivefs/archivefs/fs/internal/change"
 	"github.com/archivefs/archivefs/fs/internal/content"
 	"github.com/archivefs/archivefs/fs/internal/control"
+	"github.com/archivefs/archivefs/fs/internal/keep"
 	"github.com/archivefs/archivefs/fs/internal/node"
 	"github.com/archivefs/archivefs/fs/internal/pictures"
 	"github.com/archivefs/archivefs/fs/internal/remote"
@@ -28,6 +29,7 @@ type FileSystem struct {
 	staging *staging.Area
 	kernel  *node.Kernel
 	control *control.Tree
+	keeper  *keep.Keeper
 
 	// work tracks uploads and background work, for which Close waits.
 	work background.Work
@@ -63,7 +65,7 @@ func New(opts Options) *FileSystem {
 	f.Contents = content.New(prefetching, content.Config{
 		Config: remote.Config{
 			Archive: opts.Archive, List: opts.List, TTL: opts.TTL, Listings: opts.Listings, RetryFor: opts.RetryFor, Sleep: opts.Sleep,
-			Known: opts.Known, Spill: opts.Spill, Log: opts.Log, Now: opts.Now, Work: &f.work, Answers: f.staging.Wake,
+			Known: opts.Known, Spill: opts.Spill, Log: opts.Log, Now: opts.Now, Work: &f.work, Answers: f.answered,
 		},
 		Mode: opts.Mode, Content: opts.Content, Facts: opts.Facts, Thumbnails: opts.Thumbnails == ThumbnailsDownload, Crawlers: opts.Crawlers, ReadAhead: opts.ReadAhead, Near: opts.Near, Memory: &f.memory,
 		Staged: &f.staging.Placing, NewLeaf: f.staging.LeafFor, Changed: f.kernel.ForgetNames, Reads: f.kernel.Passthrough.Reads,
@@ -73,6 +75,8 @@ func New(opts Options) *FileSystem {
 		f.kernel.Pictures = f.pictures(prefetching)
 	}
 	f.control = control.New(&controlMount{f: f, kept: map[string]*staging.File{}}, f.log, opts.Now, opts.TTL)
+	f.keeper = keep.New(prefetching, keep.Config{Contents: f.Contents, State: opts.State, Known: opts.Known, Interval: opts.KeepEvery})
+	f.staging.Keeper = f.keeper
 	f.staging.Contents, f.kernel.Contents = f.Contents, f.Contents
 	f.kernel.Staging, f.kernel.Control = f.staging, f.control
 	f.kernel.Files = change.New(f.staging, opts.State, opts.AllowDelete)
@@ -97,8 +101,18 @@ func (f *FileSystem) Check(ctx context.Context) error {
 	return f.Root.Tree.LoadFolders(ctx, f.Root, tree.NeedNames)
 }
 
-// Recover resumes what an earlier mount left in the spool. It does not wait for the service.
-func (f *FileSystem) Recover() { f.staging.Recover() }
+// Recover resumes what an earlier mount left in the spool, and fetches what is kept. It does not wait
+// for the service.
+func (f *FileSystem) Recover() {
+	f.staging.Recover()
+	f.keeper.Start()
+}
+
+// answered is called when the service has answered a request for data.
+func (f *FileSystem) answered() {
+	f.staging.Wake()
+	f.keeper.Answered()
+}
 
 // Close waits for uploads and background work, at most until ctx is done. What the service cannot take
 // now stays in the spool. The file system must be unmounted or detached.

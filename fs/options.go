@@ -88,6 +88,8 @@ type Options struct {
 	// listing that takes longer, the folders of the whole mandator are requested. A negative one says
 	// that the service is near.
 	Near time.Duration
+	// KeepEvery is how often what is kept on this machine is listed again; 0 for 5 minutes.
+	KeepEvery time.Duration
 	// Listings bounds how many folders' listings are kept in memory.
 	Listings int
 	// VolumeName is the name that Finder on macOS shows; other systems show the mount point.

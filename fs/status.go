@@ -7,6 +7,7 @@ import (
 	"github.com/archivefs/archivefs/archive"
 	"github.com/archivefs/archivefs/cache"
 	"github.com/archivefs/archivefs/fs/internal/errno"
+	"github.com/archivefs/archivefs/fs/internal/keep"
 	"github.com/archivefs/archivefs/fs/internal/remote"
 	"github.com/archivefs/archivefs/internal/spool"
 )
@@ -16,6 +17,19 @@ type Refusal = errno.Refusal
 
 // Failure is an error in the status.
 type Failure = remote.Failure
+
+// KeptStatus describes what is kept on this machine.
+type KeptStatus = keep.Status
+
+// Values of KeptStatus.State.
+const (
+	KeptListing    = keep.Listing
+	KeptFetching   = keep.Fetching
+	KeptWaiting    = keep.Waiting
+	KeptDisk       = keep.Disk
+	KeptComplete   = keep.Complete
+	KeptIncomplete = keep.Incomplete
+)
 
 // Status is the content of `.archivefs/status.json`. Times are RFC 3339. Names and texts are escaped
 // where they could harm a terminal.
@@ -42,7 +56,9 @@ type Status struct {
 
 	Requests []archive.OperationStats `json:"requests"`
 	Cache    CacheStatus              `json:"cache"`
-	Uploads  UploadStatus             `json:"uploads"`
+	// Kept is what is kept on this machine, nil if nothing is.
+	Kept    *KeptStatus  `json:"kept,omitempty"`
+	Uploads UploadStatus `json:"uploads"`
 }
 
 // CacheStatus has the statistics of the caches.
@@ -109,6 +125,7 @@ func (f *FileSystem) Status() Status {
 			Folders: f.Service.Children.Stats(), Documents: f.Service.Documents.Stats(), Inboxes: f.Service.Inboxes.Stats(),
 			Content: f.Content.Stats(),
 		},
+		Kept:    f.keeper.Status(),
 		Uploads: UploadStatus{Sending: f.staging.Uploading(), Bytes: used, List: []UploadInfo{}},
 	}
 	if err := f.staging.Spool.Disk(); err != nil && !f.opts.ReadOnly {

@@ -129,6 +129,18 @@ func (a Attr) Check(v []byte) error {
 	return nil
 }
 
+// Here reports whether this machine knows the attribute, so that it is read without a request.
+func (a Attr) Here() bool { return a.row.here }
+
+// checkKeep refuses values other than KeepOn and KeepOff.
+func checkKeep(v []byte) error {
+	text, err := ParseText(v)
+	if err == nil && text != KeepOn && text != KeepOff {
+		err = fmt.Errorf("neither %s nor %s: %w", KeepOn, KeepOff, ErrValue)
+	}
+	return err
+}
+
 // checkRetry refuses values that do not retry anything.
 func checkRetry(v []byte) error {
 	if string(v) == RetryIncomplete {

@@ -140,6 +140,8 @@ func TestTable(t *testing.T) {
 		"data":                      "rr---",
 		"error":                     "rri--",
 		"retry":                     "rrw--",
+		"keep":                      "kkik-",
+		"cached":                    "rri--",
 		"kind":                      "---r-",
 		"path":                      "---r-",
 		"upload.keywords":           "---ww",

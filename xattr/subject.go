@@ -20,6 +20,16 @@ const (
 	StateLocal    State = "local"    // never to be uploaded, or not closed yet
 )
 
+// Cached says how much of a content is on this machine, as the attribute cached shows it.
+type Cached string
+
+// The values of Cached.
+const (
+	CachedWhole Cached = "yes"
+	CachedPart  Cached = "part" // it is being downloaded
+	CachedNot   Cached = "no"
+)
+
 // Subject is what attributes are read from. Fields that do not apply to it are zero.
 type Subject struct {
 	// ID is the id of a document or folder at the service.
@@ -29,6 +39,10 @@ type Subject struct {
 	// State and Error belong to a file; Error is why it is pending or failed.
 	State State
 	Error string
+	// Cached says how much of a file's content is on this machine.
+	Cached Cached
+	// Keep is KeepOn, KeepAbove, or empty for what is not kept.
+	Keep string
 	// Kind and Path belong to a directory.
 	Kind, Path string
 	// Draft belongs to a file to be uploaded, Defaults to a directory.

@@ -14,6 +14,16 @@ const (
 	RetryIncomplete = "incomplete"
 )
 
+// Keep is the name of the attribute that keeps the contents of a document, or of all documents in and
+// below a directory, on this machine. KeepOn and KeepOff are the values that can be set, KeepAbove is
+// read if it is set on a directory above.
+const (
+	Keep      = Prefix + "keep"
+	KeepOn    = "1"
+	KeepOff   = "0"
+	KeepAbove = "inherited"
+)
+
 // Node is a kind of file or directory, as far as attributes differ.
 type Node uint8
 
@@ -47,8 +57,8 @@ const (
 	// Writable: the attribute can be set and removed. On a document it is changed at the service,
 	// if that has the operation.
 	Writable
-	// Kept: the attribute can be set and removed, and is kept on this machine until the document is
-	// archived.
+	// Kept: the attribute can be set and removed, and is stored on this machine: keywords until the
+	// document is archived.
 	Kept
 )
 
@@ -59,7 +69,9 @@ type row struct {
 	keyed bool
 	// unlisted keeps the attribute out of listings.
 	unlisted bool
-	access   [nodeEnd]Access
+	// here says that this machine knows the attribute, whatever the service says.
+	here   bool
+	access [nodeEnd]Access
 
 	// value reads the attribute from a Subject that is no draft; nil: it has none. If keyed,
 	// entries does.
@@ -97,7 +109,7 @@ var table = []row{
 	{name: "created", access: ofDocument, value: document(func(d *archive.Document) []byte { return date(d.Created) })},
 	{name: "archived", access: ofDocument, value: document(func(d *archive.Document) []byte { return date(d.Archived) })},
 	{name: "pages", access: ofDocument, value: document(func(d *archive.Document) []byte { return strconv.AppendInt(nil, int64(d.Pages), 10) })},
-	{name: "state", access: ofDocument, value: func(s *Subject) []byte { return text(s.State) }},
+	{name: "state", here: true, access: ofDocument, value: func(s *Subject) []byte { return text(s.State) }},
 	{name: "error", access: ofDocument, value: func(s *Subject) []byte { return text(s.Error) }},
 	{
 		name: "auto-export", access: ofFile,
@@ -122,6 +134,11 @@ var table = []row{
 	{name: "stamps", unlisted: true, access: ofService, data: Stamps},
 	{name: "data", unlisted: true, access: ofService, data: Data},
 	{name: "retry", unlisted: true, access: ofUpload, check: checkRetry},
+	{
+		name: "keep", unlisted: true, here: true, access: [nodeEnd]Access{Kept, Kept, Ignored, Kept},
+		value: func(s *Subject) []byte { return text(s.Keep) }, check: checkKeep,
+	},
+	{name: "cached", unlisted: true, here: true, access: ofDocument, value: func(s *Subject) []byte { return text(s.Cached) }},
 	{name: "kind", access: [nodeEnd]Access{NodeDirectory: ReadOnly}, value: func(s *Subject) []byte { return text(s.Kind) }},
 	{name: "path", access: [nodeEnd]Access{NodeDirectory: ReadOnly}, value: func(s *Subject) []byte { return text(s.Path) }},
 }

@@ -35,6 +35,8 @@ func TestHelp(t *testing.T) {
 		{[]string{"login", "--help"}, []string{"PROFILE", "--base-url", "keyring"}},
 		{[]string{"logout", "--help"}, []string{"PROFILE", "--purge"}},
 		{[]string{"doctor", "--help"}, []string{"PROFILE", "MOUNTPOINT", "--json", "--base-url"}},
+		{[]string{"keep", "--help"}, []string{"PATH", "--detach", "archivefs status"}},
+		{[]string{"free", "--help"}, []string{"PATH", "keep"}},
 		{[]string{"uploads", "--help"}, []string{"list"}},
 		{[]string{"uploads", "list", "--help"}, []string{"MOUNTPOINT", "--json"}},
 	}

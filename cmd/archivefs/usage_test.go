@@ -217,6 +217,8 @@ func TestOtherWrongUsage(t *testing.T) {
 		{"status without an operand", []string{"status", "--json"}, "MOUNTPOINT"},
 		{"status with an unknown option", []string{"status", "A", "--xml"}, "xml"},
 		{"uploads of an unknown kind", []string{"uploads", "bogus", "A"}, "bogus"},
+		{"keep without an operand", []string{"keep"}, "PATH"},
+		{"free without an operand", []string{"free"}, "PATH"},
 		{"uploads list without an operand", []string{"uploads", "list"}, "MOUNTPOINT"},
 		{"uploads list with an unknown option", []string{"uploads", "list", "A", "--xml"}, "xml"},
 		{"serve with an operand", []string{"serve", "A"}, "operands"},

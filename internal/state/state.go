@@ -1,6 +1,7 @@
 // Package state keeps what users said about documents and folders and the archive has no place
 // for: the modification times of files that were put in here, the keywords of inbox documents
-// until these are archived, and the upload defaults of folders. It is one bbolt file. A change
+// until these are archived, the upload defaults of folders, and which of them are kept on this machine.
+// It is one bbolt file. A change
 // is durable when the call returns; times are written together, a second later.
 package state
 
@@ -25,9 +26,11 @@ type Store struct {
 
 // The buckets; keys are IDs as 8 bytes, big endian.
 const (
-	bucketTimes    = "times-v1"    // document: modification time, Unix seconds in 8 bytes, nanoseconds in 4
-	bucketKeywords = "keywords-v1" // inbox document: JSON array of strings
-	bucketDefaults = "defaults-v1" // folder: JSON object of attributes by their names
+	bucketTimes    = "times-v1"          // document: modification time, Unix seconds in 8 bytes, nanoseconds in 4
+	bucketKeywords = "keywords-v1"       // inbox document: JSON array of strings
+	bucketDefaults = "defaults-v1"       // folder: JSON object of attributes by their names
+	bucketFolders  = "kept-folders-v1"   // folder: JSON of Kept
+	bucketKept     = "kept-documents-v1" // document: JSON of Kept
 )
 
 // Open opens the store at path and creates it where it does not exist, for the user
@@ -41,7 +44,7 @@ func Open(path string) (*Store, error) {
 	err = os.Chmod(path, 0o600)
 	if err == nil {
 		err = db.Update(func(tx *bbolt.Tx) error {
-			for _, b := range []string{bucketTimes, bucketKeywords, bucketDefaults} {
+			for _, b := range []string{bucketTimes, bucketKeywords, bucketDefaults, bucketFolders, bucketKept} {
 				if _, err := tx.CreateBucketIfNotExists([]byte(b)); err != nil {
 					return err
 				}

@@ -155,6 +155,28 @@ func TestDefaults(t *testing.T) {
 	}
 }
 
+func TestKept(t *testing.T) {
+	path := statePath(t)
+	s := open(t, path)
+	if got := s.Kept(); len(got) != 0 {
+		t.Errorf("got %+v before anything was kept", got)
+	}
+	want := map[state.KeptID]state.Kept{
+		{ID: 5}:                 {Line: []archive.ID{1, 5}, Mandator: "Muster GmbH"},
+		{ID: 5, Document: true}: {Line: []archive.ID{7}},
+		{ID: math.MaxInt64}:     {Line: []archive.ID{math.MaxInt64}},
+	}
+	for of, kept := range want {
+		must(t, s.SetKept(of, &kept))
+	}
+	must(t, s.SetKept(state.KeptID{ID: 9}, &state.Kept{Line: []archive.ID{9}}))
+	must(t, s.SetKept(state.KeptID{ID: 9}, nil))
+	s = reopen(t, s, path)
+	if got := s.Kept(); !reflect.DeepEqual(got, want) {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+}
+
 // Defaults of this form lie on disks.
 func TestDefaultsForm(t *testing.T) {
 	const form = `{"document-types":["t"],"email-import-order":"EMAIL_ONLY","force-new-document":1,` +

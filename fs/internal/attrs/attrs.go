@@ -36,6 +36,13 @@ type Described interface {
 	Data(ctx context.Context) (archive.DocumentData, error)
 }
 
+// Local is a Node that knows some attributes (xattr.Attr.Here) without what its Subject costs.
+type Local interface {
+	Node
+	// Here returns what these are read from.
+	Here() xattr.Subject
+}
+
 // Keeper is a Node that also stores attributes of other programs.
 type Keeper interface {
 	Node
@@ -74,7 +81,7 @@ func read(ctx context.Context, n Node, a xattr.Attr) ([]byte, error) {
 		}
 		return a.Data()(data)
 	}
-	s, err := n.Subject(ctx)
+	s, err := subject(ctx, n, a)
 	if err != nil {
 		return nil, err
 	}
@@ -82,6 +89,14 @@ func read(ctx context.Context, n Node, a xattr.Attr) ([]byte, error) {
 		return value, nil
 	}
 	return nil, ErrAbsent
+}
+
+// subject returns what an attribute of n is read from.
+func subject(ctx context.Context, n Node, a xattr.Attr) (xattr.Subject, error) {
+	if l, ok := n.(Local); ok && a.Here() {
+		return l.Here(), nil
+	}
+	return n.Subject(ctx)
 }
 
 // List returns the names of the attributes that have a value, except those that cost a request
@@ -147,7 +162,7 @@ func Remove(ctx context.Context, n Node, name string) error {
 
 // has reports whether an attribute has a value that is known without a request.
 func has(ctx context.Context, n Node, a xattr.Attr) (bool, error) {
-	s, err := n.Subject(ctx)
+	s, err := subject(ctx, n, a)
 	if err != nil {
 		return false, err
 	}

@@ -91,7 +91,9 @@ func newDocument(kind xattr.Node, state xattr.State) attrs.Node {
 		ID: 17, Name: "r.pdf", Pages: 2, Created: at, Archived: at, Keywords: []string{"a"},
 		Metadata: []archive.KeyValue{{Key: "k", Value: "v"}}, AutoExport: archive.FlagTrue,
 	}
-	return &document{node: node{kind: kind, subject: xattr.Document(&d, state)}}
+	s := xattr.Document(&d, state)
+	s.Keep, s.Cached = xattr.KeepOn, xattr.CachedPart
+	return &document{node: node{kind: kind, subject: s}}
 }
 
 func attributes() *archive.Attributes {
@@ -104,7 +106,7 @@ func attributes() *archive.Attributes {
 func newLocal(state xattr.State, why string) attrs.Node {
 	on := true
 	return &local{
-		node:   node{kind: xattr.NodeLocal, subject: xattr.Subject{State: state, Error: why, Draft: xattr.Draft{Attributes: attributes(), AutoExport: &on}}},
+		node:   node{kind: xattr.NodeLocal, subject: xattr.Subject{State: state, Error: why, Cached: xattr.CachedWhole, Draft: xattr.Draft{Attributes: attributes(), AutoExport: &on}}},
 		others: map[string][]byte{"user.other": []byte("o")},
 	}
 }
@@ -112,6 +114,7 @@ func newLocal(state xattr.State, why string) attrs.Node {
 func newDirectory(kind string, id archive.ID) attrs.Node {
 	s := xattr.Subject{ID: id, Kind: kind, Path: "/x"}
 	if id != 0 {
+		s.Keep = xattr.KeepOn
 		s.Defaults.Attributes = attributes()
 	}
 	return &node{kind: xattr.NodeDirectory, subject: s}
@@ -167,6 +170,8 @@ var cells = map[string]string{
 	"stamps":                    "vp.- vp.- .n.- .n.- .nn- .nn- .nn- .nn- .nn-",
 	"data":                      "vp.- vp.- .n.- .n.- .nn- .nn- .nn- .nn- .nn-",
 	"retry":                     ".p.- .p.- .k.- .k.- .nn- .nn- .nn- .nn- .nn-",
+	"keep":                      "vkk- vkk- .i.- .i.- vkk- vkk- vkk- .k.- .nn-",
+	"cached":                    "vpp- vpp- vii- vii- .nn- .nn- .nn- .nn- .nn-",
 	"kind":                      ".n.- .n.- .n.- .n.- vppl vppl vppl vppl .nn-",
 	"path":                      ".n.- .n.- .n.- .n.- vppl vppl vppl vppl .nn-",
 	"upload.keywords":           ".n.- .n.- .n.- .n.- vkkl vkkl vkkl .k.- vkkl",
@@ -179,7 +184,7 @@ var cells = map[string]string{
 
 // TestEveryCell compares every attribute on every node with the table above.
 func TestEveryCell(t *testing.T) {
-	values := map[string]string{"auto-export": "false", "email-import-order": "ATTACHMENTS_ONLY", "force-new-document": "false", "retry": "true"}
+	values := map[string]string{"auto-export": "false", "email-import-order": "ATTACHMENTS_ONLY", "force-new-document": "false", "retry": "true", "keep": "0"}
 	for name, want := range cells {
 		want := strings.Fields(want)
 		if len(want) != len(columns) {
@@ -266,6 +271,8 @@ func TestBadValuesAndNames(t *testing.T) {
 	}{
 		{"archived", "user.archive.auto-export", "maybe", 0, syscall.EINVAL},
 		{"archived", "user.archive.auto-export", "", 0, syscall.EINVAL},
+		{"archived", "user.archive.keep", "true", 0, syscall.EINVAL},
+		{"folder", "user.archive.keep", "1\n", 0, 0},
 		{"written", "user.archive.auto-export", "", 0, 0},
 		{"written", "user.archive.email-import-order", "RANDOM", 0, syscall.EINVAL},
 		{"written", "user.archive.external-id", strings.Repeat("x", xattr.MaxValue+1), 0, syscall.E2BIG},
@@ -309,6 +316,25 @@ func TestBadValuesAndNames(t *testing.T) {
 			}
 		}
 	}
+}
+
+// What this machine knows is read, and set, without what a subject costs.
+func TestAttributesOfThisMachine(t *testing.T) {
+	n := here{broken{nodes()["archived"]}}
+	for name, want := range map[string]string{"user.archive.keep": "inherited", "user.archive.cached": "no", "user.archive.state": "inbox"} {
+		if got, err := attrs.Get(t.Context(), n, name); err != nil || string(got) != want {
+			t.Errorf("%s is %q, %v", name, got, err)
+		}
+	}
+	if err := attrs.Set(t.Context(), n, "user.archive.keep", []byte("1"), 0); err != nil || changes(n.Node.(broken).Node) != 1 {
+		t.Errorf("set: %v", err)
+	}
+}
+
+type here struct{ attrs.Node }
+
+func (here) Here() xattr.Subject {
+	return xattr.Subject{Keep: xattr.KeepAbove, Cached: xattr.CachedNot, State: xattr.StateInbox}
 }
 
 // An empty value is a value, and removes nothing.

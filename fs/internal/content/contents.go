@@ -2,6 +2,7 @@ package content
 
 import (
 	"context"
+	"math"
 	"os"
 	"time"
 
@@ -85,4 +86,80 @@ func New(ctx context.Context, c Config) *Contents {
 		ReadAhead:  prefetch.NewReadAhead(ctx, c.ReadAhead, c.Work.Go, c.Now),
 		thumbnails: c.Thumbnails, crawlers: c.Crawlers, reads: c.Reads, dataChanged: c.DataChanged,
 	}
+}
+
+// open opens the content of key. What is kept serves while the service is away, however old it is.
+func (c *Contents) open(ctx context.Context, key cache.Key, maxAge time.Duration) (*cache.Reader, error) {
+	r, err := c.request(ctx, key, maxAge)
+	if archive.Away(err) {
+		if held, ok := c.Content.Kept.Held(key); ok && held.Kept {
+			return c.request(ctx, key, math.MaxInt64)
+		}
+	}
+	return r, err
+}
+
+// request opens the content of key, from the service unless the cached one is young enough.
+func (c *Contents) request(ctx context.Context, key cache.Key, maxAge time.Duration) (*cache.Reader, error) {
+	r, err := c.Content.Open(ctx, key, maxAge, func(ctx context.Context, w cache.Want) (*archive.Content, error) {
+		content, err := c.Service.Archive.Content(ctx, archive.ContentRequest{
+			Document: key.Document, Representation: key.Representation, Offset: w.Offset, Length: w.Length, Match: w.Match, NoneMatch: w.NoneMatch,
+		})
+		return content, c.Service.Answered(err)
+	})
+	if err == nil && maxAge == cache.Final {
+		c.Facts.Learn(key, r.Size())
+	}
+	return r, err
+}
+
+// first opens a document in the first representation that the service has of it.
+func (c *Contents) first(doc archive.ID, open func(archive.Representation) (*cache.Reader, error)) (*cache.Reader, error) {
+	order := c.Reps.Order()
+	if first := c.Reps.Of(doc); first != order[0] {
+		if r, err := open(first); err == nil {
+			return r, nil // uploaded from here, and still cached as uploaded
+		}
+	}
+	var err error
+	for _, rep := range order {
+		var r *cache.Reader
+		if r, err = open(rep); err == nil {
+			c.Reps.Found(rep)
+			return r, nil
+		}
+		if archive.KindOf(err) != archive.KindUnsupported {
+			break
+		}
+		c.Reps.Lacks(rep, doc)
+	}
+	return nil, err
+}
+
+// Immutable reports whether a representation never changes. Those of an archived document do not,
+// except its data and its text.
+func Immutable(rep archive.Representation, archived bool) bool {
+	return rep != archive.Data && rep != archive.Text && archived
+}
+
+// Renew opens a document as a file of it would be read, but trusts no content that can change,
+// however young it is.
+func (c *Contents) Renew(ctx context.Context, doc archive.ID, archived bool) (*cache.Reader, error) {
+	return c.first(doc, func(rep archive.Representation) (*cache.Reader, error) {
+		maxAge := time.Duration(0)
+		if Immutable(rep, archived) {
+			maxAge = cache.Final
+		}
+		return c.request(ctx, cache.Key{Document: doc, Representation: rep}, maxAge)
+	})
+}
+
+// Cached says how much of the content that a file shows is on this machine.
+func (f *File) Cached() (whole, part bool) {
+	if f.Pending() != nil {
+		return true, false
+	}
+	key := f.Key()
+	_, whole = f.Env.Content.Kept.Held(key)
+	return whole, !whole && f.Env.Content.Kept.Partly(key)
 }

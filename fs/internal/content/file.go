@@ -308,25 +308,8 @@ func (f *File) fetchContent(ctx context.Context) (*cache.Reader, error) {
 		return f.openAs(ctx, f.As.Key.Document, f.As.Key.Representation)
 	}
 	doc := f.Document().ID
-	order := f.Env.Reps.Order()
-	if first := f.Env.Reps.Of(doc); first != order[0] {
-		if r, err := f.openAs(ctx, doc, first); err == nil {
-			return r, nil // uploaded from here, and still cached as uploaded
-		}
-	}
-	var err error
-	for _, rep := range order {
-		var r *cache.Reader
-		if r, err = f.openAs(ctx, doc, rep); err == nil {
-			f.Env.Reps.Found(rep)
-			return r, nil
-		}
-		if archive.KindOf(err) != archive.KindUnsupported {
-			break
-		}
-		f.Env.Reps.Lacks(rep, doc)
-	}
-	return nil, f.Missed(err)
+	r, err := f.Env.first(doc, func(rep archive.Representation) (*cache.Reader, error) { return f.openAs(ctx, doc, rep) })
+	return r, f.Missed(err)
 }
 
 // Missed handles an error of a request about the document. If the service does not have it any more,
@@ -341,11 +324,8 @@ func (f *File) Missed(err error) error {
 	return err
 }
 
-// Immutable reports whether a representation of the document never changes. Those of an archived
-// document do not, except its data and its text.
-func (f *File) Immutable(rep archive.Representation) bool {
-	return rep != archive.Data && rep != archive.Text && f.Archived()
-}
+// Immutable reports whether a representation of the document never changes.
+func (f *File) Immutable(rep archive.Representation) bool { return Immutable(rep, f.Archived()) }
 
 // MaxAge returns how long a cached representation is used without revalidation: for ever if it is
 // immutable, else for the TTL.
@@ -358,18 +338,9 @@ func (f *File) MaxAge(rep archive.Representation) time.Duration {
 
 // openAs opens the content in one representation.
 func (f *File) openAs(ctx context.Context, doc archive.ID, rep archive.Representation) (*cache.Reader, error) {
-	key := cache.Key{Document: doc, Representation: rep}
-	r, err := f.Env.Content.Open(ctx, key, f.MaxAge(rep), func(ctx context.Context, w cache.Want) (*archive.Content, error) {
-		c, err := f.Env.Service.Archive.Content(ctx, archive.ContentRequest{
-			Document: doc, Representation: rep, Offset: w.Offset, Length: w.Length, Match: w.Match, NoneMatch: w.NoneMatch,
-		})
-		return c, f.Env.Service.Answered(err)
-	})
+	r, err := f.Env.open(ctx, cache.Key{Document: doc, Representation: rep}, f.MaxAge(rep))
 	if err != nil {
 		return nil, err
-	}
-	if f.Immutable(rep) {
-		f.Env.Facts.Learn(key, r.Size())
 	}
 	if d, _ := f.Place(); d != nil && rep == archive.Original {
 		d.Lengths().Found(doc, r.Size())

@@ -10,7 +10,6 @@ import (
 	"github.com/archivefs/archivefs/fs/internal/errno"
 	"github.com/archivefs/archivefs/fs/internal/tree"
 	"github.com/archivefs/archivefs/internal/spool"
-	"github.com/archivefs/archivefs/internal/state"
 	"github.com/archivefs/archivefs/xattr"
 )
 
@@ -48,7 +47,33 @@ func (n documentAttrs) Subject(ctx context.Context) (xattr.Subject, error) {
 	if kept, ok := n.f.s.state.Keywords(doc.ID); ok {
 		doc.Keywords = kept
 	}
-	return xattr.Document(&doc, n.f.state()), nil
+	s := n.Here()
+	s.ID, s.Document = doc.ID, &doc
+	return s, nil
+}
+
+// Here implements attrs.Local.
+func (n documentAttrs) Here() xattr.Subject {
+	d, _ := n.f.Place()
+	return xattr.Subject{State: n.f.state(), Cached: n.f.cached(), Keep: n.f.s.Keeper.OfDocument(n.f.Document().ID, d)}
+}
+
+// cached returns the value of the attribute cached.
+func (f *File) cached() xattr.Cached {
+	switch whole, part := f.Cached(); {
+	case whole:
+		return xattr.CachedWhole
+	case part:
+		return xattr.CachedPart
+	}
+	return xattr.CachedNot
+}
+
+// keeps reports whether a value of the attribute keep, which was checked, marks something; nil removes
+// it.
+func keeps(value []byte) bool {
+	text, _ := xattr.ParseText(value)
+	return text == xattr.KeepOn
 }
 
 // Data implements attrs.Described.
@@ -64,6 +89,9 @@ func (n documentAttrs) Change(ctx context.Context, a xattr.Attr, value []byte) e
 	d, _ := f.Place()
 	if d == nil {
 		return syscall.ENOENT
+	}
+	if a.Name() == xattr.Keep {
+		return f.s.Keeper.SetDocument(doc.ID, d, keeps(value))
 	}
 	if a.On(n.Kind()) == xattr.Kept {
 		keywords, err := xattr.ParseKeywords(value)
@@ -97,7 +125,7 @@ func (localAttrs) Kind() xattr.Node { return xattr.NodeLocal }
 // Subject implements attrs.Node.
 func (n localAttrs) Subject(context.Context) (xattr.Subject, error) {
 	r := n.up.Record()
-	return xattr.Subject{State: n.f.state(), Error: archive.Printable(WhyWaits(n.f.s.Spool, &r)), Draft: draftOf(&r)}, nil
+	return xattr.Subject{State: n.f.state(), Cached: n.f.cached(), Error: archive.Printable(WhyWaits(n.f.s.Spool, &r)), Draft: draftOf(&r)}, nil
 }
 
 // Change implements attrs.Node.
@@ -155,12 +183,12 @@ func (f *File) state() xattr.State {
 }
 
 // DirAttrs returns the attributes of a directory.
-func (s *Area) DirAttrs(d *tree.Dir) attrs.Node { return dirAttributes{d, s.state} }
+func (s *Area) DirAttrs(d *tree.Dir) attrs.Node { return dirAttributes{d, s} }
 
 // dirAttributes are the attributes of a directory.
 type dirAttributes struct {
-	d     *tree.Dir
-	state *state.Store
+	d *tree.Dir
+	s *Area
 }
 
 // Kind implements attrs.Node.
@@ -175,13 +203,13 @@ func (n dirAttributes) Kind() xattr.Node {
 func (n dirAttributes) Subject(context.Context) (s xattr.Subject, err error) {
 	d, known := n.d, n.d.Kind != tree.LocalDir && n.d.QueuedAs() == nil
 	if n.Kind() == xattr.NodeDirectory {
-		s.Kind, s.Path = d.Kind.String(), "/"+d.Path()
+		s.Kind, s.Path, s.Keep = d.Kind.String(), "/"+d.Path(), n.s.Keeper.OfFolder(d)
 		if known {
 			s.ID = d.ID()
 		}
 	}
 	if known {
-		defaults := n.state.Defaults(stateKey(d))
+		defaults := n.s.state.Defaults(stateKey(d))
 		s.Defaults.Attributes = &defaults
 	}
 	return s, nil
@@ -190,14 +218,17 @@ func (n dirAttributes) Subject(context.Context) (s xattr.Subject, err error) {
 // Change implements attrs.Node.
 func (n dirAttributes) Change(_ context.Context, a xattr.Attr, value []byte) error {
 	d := n.d
+	if a.Name() == xattr.Keep {
+		return n.s.Keeper.SetFolder(d, keeps(value))
+	}
 	if d.QueuedAs() != nil {
 		return errno.Refuse(syscall.EBUSY, "the folder is queued, and its defaults cannot be stored until it has an id")
 	}
-	defaults := n.state.Defaults(stateKey(d))
+	defaults := n.s.state.Defaults(stateKey(d))
 	if err := (xattr.Draft{Attributes: &defaults}).Set(a, value); err != nil {
 		return err
 	}
-	return n.state.SetDefaults(stateKey(d), defaults)
+	return n.s.state.SetDefaults(stateKey(d), defaults)
 }
 
 // stateKey returns the key of a directory's settings in the state: the id of its folder, or a

@@ -12,6 +12,7 @@ import (
 	"github.com/archivefs/archivefs/fs/internal/background"
 	"github.com/archivefs/archivefs/fs/internal/content"
 	"github.com/archivefs/archivefs/fs/internal/errno"
+	"github.com/archivefs/archivefs/fs/internal/keep"
 	"github.com/archivefs/archivefs/fs/internal/tree"
 	"github.com/archivefs/archivefs/internal/spool"
 	"github.com/archivefs/archivefs/internal/state"
@@ -36,7 +37,9 @@ type Config struct {
 type Area struct {
 	// Contents must be set before anything else is used.
 	*content.Contents
-	Spool *spool.Spool
+	// Keeper keeps contents on this machine. It is set like Contents.
+	Keeper *keep.Keeper
+	Spool  *spool.Spool
 
 	state      *state.Store
 	Async      bool

@@ -293,6 +293,17 @@ func (d *Dir) Subfolders() []*Dir {
 	return dirs
 }
 
+// Documents returns the documents that are known in d.
+func (d *Dir) Documents() []*archive.Document {
+	d.Mu.Lock()
+	defer d.Mu.Unlock()
+	docs := make([]*archive.Document, 0, len(d.Shown.Documents()))
+	for _, e := range d.Shown.Documents() {
+		docs = append(docs, e.Entry.Doc.Load())
+	}
+	return docs
+}
+
 // Add shows an entry under its name.
 func (d *Dir) Add(e *Entry) {
 	d.Mu.Lock()

@@ -320,18 +320,26 @@ func (t *Tree) Follow(ctx context.Context, d *Dir, folders []archive.Folder, wan
 		if err := t.LoadFolders(ctx, d, NeedNames); err != nil {
 			return err
 		}
-		d.Mu.Lock()
-		e := d.Shown.Folders.Get(below.ID)
-		d.Mu.Unlock()
-		if e == nil {
+		sub := t.Subfolder(d, below.ID)
+		if sub == nil {
 			continue // made or removed meanwhile
 		}
 		if _, ok := wanted[below.ID]; ok {
-			found[below.ID] = e.Dir
+			found[below.ID] = sub
 		}
-		if err := t.Follow(ctx, e.Dir, below.Children, wanted, found); err != nil {
+		if err := t.Follow(ctx, sub, below.Children, wanted, found); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// Subfolder returns the directory of the folder with that id in d, nil if none is known.
+func (*Tree) Subfolder(d *Dir, id archive.ID) *Dir {
+	d.Mu.Lock()
+	defer d.Mu.Unlock()
+	if e := d.Shown.Folders.Get(id); e != nil {
+		return e.Dir
 	}
 	return nil
 }
@@ -521,13 +529,7 @@ func (t *Tree) Baseline(d *Dir) spool.Baseline {
 		if err := t.LoadDocuments(ctx, d, NeedNames); err != nil {
 			return nil, err
 		}
-		d.Mu.Lock()
-		defer d.Mu.Unlock()
-		docs := make([]*archive.Document, 0, len(d.Shown.Documents()))
-		for _, e := range d.Shown.Documents() {
-			docs = append(docs, e.Entry.Doc.Load())
-		}
-		return docs, nil
+		return d.Documents(), nil
 	}
 }
 

@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/archivefs/archivefs/fs"
 	"github.com/archivefs/archivefs/internal/doctor"
 )
@@ -80,6 +82,22 @@ func Status(dir string) ([]byte, *fs.Status, error) {
 		return nil, nil, fmt.Errorf("the mount at %s answers with something else than a status: %w", dir, err)
 	}
 	return text, &status, nil
+}
+
+// MountOf returns the directory at which the archive with an absolute path is mounted.
+func MountOf(path string) (string, error) {
+	var here, above unix.Stat_t
+	if err := unix.Stat(path, &here); err != nil {
+		return "", err
+	}
+	dir := path
+	for dir != "/" && unix.Stat(filepath.Dir(dir), &above) == nil && above.Dev == here.Dev {
+		dir = filepath.Dir(dir)
+	}
+	if _, err := os.Stat(filepath.Join(dir, ".archivefs", "status.json")); err != nil {
+		return "", errors.New("it is in no mounted archive")
+	}
+	return dir, nil
 }
 
 // AwayInWords says why a service cannot be used.

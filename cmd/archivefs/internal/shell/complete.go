@@ -237,7 +237,7 @@ func (o *completion) operands(app *cli.App, path, before, operands []string) {
 			}
 		case "DIR", "BACKUP":
 			o.paths = directories
-		case "FILE":
+		case "FILE", "PATH":
 			o.paths = files
 		}
 	}

@@ -112,6 +112,7 @@ func printStatus(out io.Writer, dir string, s *fs.Status) error {
 		t.row("%s\t%s  %s %s: %s", onlyFirst(i, "last refusals"), r.Time.Local().Format(time.DateTime), r.Operation, r.Path, r.Reason)
 	}
 	t.uploads(&s.Uploads)
+	t.kept(s.Kept)
 	t.caches(&s.Cache)
 	sent, received := traffic(s.Requests)
 	t.row("traffic\t%s sent, %s received", command.Size(sent), command.Size(received))
@@ -157,7 +158,10 @@ func (t *statusTable) caches(c *fs.CacheStatus) {
 		local = fmt.Sprintf(" (%d in the embedded service's own files, not copied)", c.Content.Local)
 	}
 	t.row("content cache\t%s%s, %s of %s; %d of %s from it%s", command.Plural(c.Content.Files+c.Content.Local, "document"), local,
-		command.Size(c.Content.Bytes), command.Size(c.Content.Limit), c.Content.Hits, command.Plural(opens, "open"), rate(c.Content.Hits, opens))
+		command.Size(c.Content.Bytes-c.Content.KeptBytes), command.Size(c.Content.Limit), c.Content.Hits, command.Plural(opens, "open"), rate(c.Content.Hits, opens))
+	if c.Content.KeptBytes > 0 {
+		t.row("\t%s more are kept, whatever the limit", command.Size(c.Content.KeptBytes))
+	}
 	known := c.Documents.Hits + c.Documents.Ahead
 	all := known + c.Documents.Misses
 	t.row("listings\t%s known; %d of %s from memory%s", command.Plural(c.Documents.Entries, "folder"), known, command.Plural(all, "look-up"), rate(known, all))

@@ -1,0 +1,70 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/archivefs/archivefs/internal/testing/fusetest"
+)
+
+// What is kept reads without the service, after a restart of the mount, too.
+func TestKeep(t *testing.T) {
+	fusetest.Need(t)
+	isolate(t)
+	o := startOffice(t)
+	dir, state := t.TempDir(), filepath.Join(t.TempDir(), "state")
+	bills := filepath.Join(dir, "My Archive", "Bills")
+	m := o.mount(dir, t.TempDir()) // what is made by a mount is known to it
+	if err := os.Mkdir(bills, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"a.txt", "b.txt"} {
+		if err := os.WriteFile(filepath.Join(bills, name), []byte("Rechnung "+name), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	m.stop()
+
+	m = o.mount(dir, state)
+	keep := start(t, "keep", bills)
+	keep.line(dir + ": 2 documents are kept here, 28 B")
+	if err := keep.wait(); err != nil {
+		t.Errorf("%v: %s", err, keep.said())
+	}
+	for _, tt := range []struct {
+		args []string
+		says string
+	}{
+		{[]string{"keep", dir}, "only documents, and mandators, folders and inboxes"},
+		{[]string{"keep", "--detach", os.TempDir()}, "it is in no mounted archive"},
+		{[]string{"keep", filepath.Join(bills, "c.txt")}, "no such file"},
+		{[]string{"free", filepath.Join(bills, "a.txt")}, "it is kept with '" + bills + "'; free that"},
+	} {
+		p := start(t, tt.args...)
+		if err := p.wait(); err == nil || !strings.Contains(p.said(), tt.says) {
+			t.Errorf("%v: %v, %s", tt.args, err, p.said())
+		}
+	}
+	m.stop()
+	o.running.stop()
+
+	m = o.mount(dir, state)
+	for _, name := range []string{"a.txt", "b.txt"} {
+		wantFile(t, filepath.Join(bills, name), "Rechnung "+name)
+	}
+	status := start(t, "status", dir)
+	if text := status.line("kept "); !strings.Contains(text, "2 documents are kept here, 28 B") {
+		t.Errorf("the status says %q", text)
+	}
+	status.line("               /My Archive/Bills")
+	if err := status.wait(); err != nil {
+		t.Error(err)
+	}
+	free := start(t, "free", bills)
+	if err := free.wait(); err != nil {
+		t.Errorf("%v: %s", err, free.said())
+	}
+	m.stop()
+}

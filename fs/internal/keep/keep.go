@@ -1,0 +1,257 @@
+// Package keep keeps contents of the archive on this machine: those of documents, and of all
+// documents in and below folders, that a person marked.
+//
+// It lists what is marked, fetches what is missing or has changed, a few at a time and after the
+// requests of programs, and lists it again at intervals. The content cache does not evict what is
+// kept, and the listings that lead to it stay, so it can be read while the service is away, also
+// after a restart. Marks belong to ids, not to paths, and are in the state of the mount.
+//
+// Nothing runs while nothing is marked. It knows nothing of FUSE.
+package keep
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/cache"
+	"github.com/archivefs/archivefs/fs/internal/content"
+	"github.com/archivefs/archivefs/fs/internal/errno"
+	"github.com/archivefs/archivefs/fs/internal/tree"
+	"github.com/archivefs/archivefs/internal/state"
+	"github.com/archivefs/archivefs/xattr"
+)
+
+// DefaultInterval is how often what is kept is listed again. Rounds that take long are further apart.
+const DefaultInterval = 5 * time.Minute
+
+// Config configures a Keeper.
+type Config struct {
+	Contents *content.Contents
+	State    *state.Store
+	// Known keeps listings beyond the end of the mount; nil keeps none.
+	Known *cache.Known
+	// Interval is how often what is kept is listed again; 0 for DefaultInterval.
+	Interval time.Duration
+}
+
+// Keeper keeps contents. It is safe for concurrent use.
+type Keeper struct {
+	Config
+	ctx  context.Context // of the mount
+	back chan struct{}   // has a token after the service answered
+
+	// waiting is set while the keeper waits for the service.
+	waiting atomic.Bool
+	// own counts downloads of the keeper in flight.
+	own atomic.Int64
+
+	// fickle is set once an ETag of the service has changed although the content had not: then ETags
+	// save no download.
+	fickle atomic.Bool
+	// prints have what the listing said of documents that can change. Only rounds use them.
+	prints map[archive.ID]uint64
+
+	mu sync.Mutex
+	// instead has the representation that documents are kept in, if they lack the usual one.
+	instead map[archive.ID]archive.Representation // +checklocks:mu
+	marks   map[state.KeptID]state.Kept           // +checklocks:mu
+	// running: the goroutine exists. stopRound ends its round, nil while it has none. changed: marks
+	// were changed since its last round began.
+	running   bool               // +checklocks:mu
+	changed   bool               // +checklocks:mu
+	stopRound context.CancelFunc // +checklocks:mu
+	wake      chan struct{}      // has a token after marks were changed
+	status    Status             // +checklocks:mu
+}
+
+// New makes a Keeper with the marks of the state. Start begins the work, which ends with ctx.
+func New(ctx context.Context, c Config) *Keeper {
+	if c.Interval <= 0 {
+		c.Interval = DefaultInterval
+	}
+	k := &Keeper{
+		Config: c, ctx: ctx, back: make(chan struct{}, 1), wake: make(chan struct{}, 1),
+		instead: map[archive.ID]archive.Representation{}, prints: map[archive.ID]uint64{},
+		marks: c.State.Kept(), changed: true,
+	}
+	if len(k.marks) > 0 && k.Known != nil {
+		k.Known.Pin(nil) // all, until it is known which
+	}
+	return k
+}
+
+// Start begins to fetch what is marked.
+func (k *Keeper) Start() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if len(k.marks) > 0 {
+		k.startLocked()
+	}
+}
+
+// +checklocks:k.mu
+func (k *Keeper) startLocked() {
+	if k.running {
+		return
+	}
+	k.running = true
+	k.Contents.Service.Work.Go(k.run)
+}
+
+// Answered notes that the service answered a request.
+func (k *Keeper) Answered() {
+	if k.waiting.Load() {
+		token(k.back)
+	}
+}
+
+// token puts a token into a channel that has room for one.
+func token(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}
+
+// OfFolder returns the value of the attribute keep of a directory.
+func (k *Keeper) OfFolder(d *tree.Dir) string {
+	k.mu.Lock()
+	marks := len(k.marks)
+	k.mu.Unlock()
+	switch {
+	case marks == 0:
+		return ""
+	case k.has(folder(d)):
+		return xattr.KeepOn
+	case k.above(d.Above()) != nil:
+		return xattr.KeepAbove
+	}
+	return ""
+}
+
+// OfDocument returns the value of the attribute keep of a document in d, which may be nil.
+func (k *Keeper) OfDocument(doc archive.ID, d *tree.Dir) string {
+	switch {
+	case k.has(state.KeptID{Document: true, ID: doc}):
+		return xattr.KeepOn
+	case k.above(d) != nil:
+		return xattr.KeepAbove
+	}
+	return ""
+}
+
+// folder is the mark of a directory. One that the service does not know has none.
+func folder(d *tree.Dir) state.KeptID {
+	if d.IsLocal() || !d.Kind.HoldsDocuments() {
+		return state.KeptID{}
+	}
+	return state.KeptID{ID: d.ID()}
+}
+
+func (k *Keeper) has(of state.KeptID) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	_, has := k.marks[of]
+	return has
+}
+
+// above returns the marked directory among d and those above it, nil for none.
+func (k *Keeper) above(d *tree.Dir) *tree.Dir {
+	for ; d != nil; d = d.Above() {
+		if k.has(folder(d)) {
+			return d
+		}
+	}
+	return nil
+}
+
+// SetFolder marks a directory, or removes its mark.
+func (k *Keeper) SetFolder(d *tree.Dir, on bool) error {
+	switch of := folder(d); {
+	case d.QueuedAs() != nil:
+		return errno.Refuse(syscall.EBUSY, "the folder is queued, and cannot be kept until it has an id")
+	case d.IsLocal():
+		return errno.Refuse(syscall.EPERM, "the directory is on this machine alone")
+	case !on && !k.has(of) && k.above(d) != nil:
+		return k.keptAbove(d)
+	default:
+		return k.set(of, lineOf(d), on)
+	}
+}
+
+// SetDocument marks a document of d, or removes its mark.
+func (k *Keeper) SetDocument(doc archive.ID, d *tree.Dir, on bool) error {
+	of := state.KeptID{Document: true, ID: doc}
+	if !on && !k.has(of) && k.above(d) != nil {
+		return k.keptAbove(d)
+	}
+	return k.set(of, lineOf(d), on)
+}
+
+// keptAbove refuses to free what is kept with a directory above.
+func (k *Keeper) keptAbove(d *tree.Dir) error {
+	return errno.Refuse(syscall.EPERM, "it is kept with /"+archive.Printable(k.above(d).Path())+"; free that")
+}
+
+// set stores a change of a mark and begins a round.
+func (k *Keeper) set(of state.KeptID, kept state.Kept, on bool) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	var stored *state.Kept
+	if _, has := k.marks[of]; has == on {
+		return nil
+	}
+	if on {
+		stored = &kept
+	}
+	if err := k.State.SetKept(of, stored); err != nil {
+		return err
+	}
+	if on {
+		k.marks[of] = kept
+	} else {
+		delete(k.marks, of)
+	}
+	k.changed = true
+	token(k.wake)
+	if k.stopRound != nil {
+		k.stopRound()
+	}
+	k.startLocked()
+	return nil
+}
+
+// lineOf returns where a directory is.
+func lineOf(d *tree.Dir) (kept state.Kept) {
+	for ; d != nil && d.Kind.HoldsDocuments(); d = d.Above() {
+		kept.Line = append(kept.Line, d.ID())
+		if d.Kind == tree.MandatorDir {
+			_, kept.Mandator = d.Place()
+		}
+	}
+	slices.Reverse(kept.Line)
+	return kept
+}
+
+// marked returns the marks, folders first, in the order of their ids.
+func (k *Keeper) marked() ([]state.KeptID, map[state.KeptID]state.Kept) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	marks := maps.Clone(k.marks)
+	ids := slices.SortedFunc(maps.Keys(marks), func(a, b state.KeptID) int {
+		switch {
+		case a.Document != b.Document && b.Document:
+			return -1
+		case a.Document != b.Document:
+			return 1
+		}
+		return int(a.ID - b.ID)
+	})
+	return ids, marks
+}
