@@ -97,6 +97,7 @@ func TestComplete(t *testing.T) {
 		{"mount --data ", "directories", ""},
 		{"mount --writes ", "none", "sync async"},
 		{"mount --writes a", "none", "async"},
+		{"mount --notify ", "none", "auto none"},
 		{"mount --writes=a", "none", "--writes=async"},
 		{"mount --bogus=a", "none", ""},
 		{"mount --content ", "none", "auto original pdf data"},

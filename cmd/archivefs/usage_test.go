@@ -143,8 +143,8 @@ func TestMountWrongUsageInTheEnvironment(t *testing.T) {
 			home := isolate(t)
 			t.Setenv(name, value)
 			status, stdout, stderr := call(t, "mount", filepath.Join(home, "mnt"))
-			if status != 2 || stdout != "" || !strings.Contains(stderr, value) {
-				t.Errorf("exit status %d, output %q, error %q; want 2 and a sentence about %s", status, stdout, stderr, value)
+			if status != 2 || stdout != "" || !strings.HasPrefix(stderr, "archivefs: "+name+": ") || !strings.Contains(stderr, value) {
+				t.Errorf("exit status %d, output %q, error %q; want 2 and a sentence about %s=%s", status, stdout, stderr, name, value)
 			}
 			wantUntouched(t, home)
 		})
