@@ -218,6 +218,7 @@ func TestOtherWrongUsage(t *testing.T) {
 		{"status with an unknown option", []string{"status", "A", "--xml"}, "xml"},
 		{"uploads of an unknown kind", []string{"uploads", "bogus", "A"}, "bogus"},
 		{"uploads list without an operand", []string{"uploads", "list"}, "MOUNTPOINT"},
+		{"uploads show with two operands", []string{"uploads", "show", "A", "B"}, "MOUNTPOINT"},
 		{"uploads list with an unknown option", []string{"uploads", "list", "A", "--xml"}, "xml"},
 		{"serve with an operand", []string{"serve", "A"}, "operands"},
 		{"serve with an unknown option", []string{"serve", "--bogus"}, "bogus"},
