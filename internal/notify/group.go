@@ -102,6 +102,11 @@ func (g *group) due() (at time.Time, any bool) {
 
 // take returns the message, and waits for what comes next.
 func (g *group) take(now time.Time) Message {
+	for _, t := range []*trouble{&g.disk, &g.refused} {
+		if t.shown && now.Sub(t.told) >= repeatAfter {
+			t.reason = "" // it would have been told again
+		}
+	}
 	m := g.message()
 	for i := range g.failures {
 		g.failures[i].shown = true
@@ -148,13 +153,15 @@ func (g *group) message() Message {
 		}
 		say("The archive refuses the credentials", lines...)
 	}
-	switch n := len(g.failures) + g.further; n {
-	case 0:
-	case 1:
+	switch n := len(g.failures) + g.further; {
+	case n == 0:
+	case n > 1:
+		say(fmt.Sprintf("%d files could not be archived", n), g.reasons(n)...)
+	case g.further == 1: // the others arrived
+		say("A file could not be archived")
+	default:
 		f := &g.failures[0]
 		say(path.Base(f.path)+" could not be archived", "In "+path.Dir(f.path)+": "+short(f.reason)+".")
-	default:
-		say(fmt.Sprintf("%d files could not be archived", n), g.reasons(n)...)
 	}
 	m.Body = strings.Join(body, "\n")
 	return m

@@ -3,8 +3,8 @@
 //
 // A Notifier gathers what it is told, and shows one message at a time: the first two seconds after
 // something happened, so that a burst is one message, and then at most one a minute. A later message
-// replaces the one before it, and contains what that said, until the person has closed it or chosen
-// its action.
+// replaces the one before it, and contains what that said, until that was closed, chosen, or taken
+// away by the desktop after its time.
 //
 // The mount never waits: the methods that tell a Notifier something take a short lock only, messages
 // are shown by a goroutine of their own within a limit, and what cannot be shown is dropped.
@@ -37,7 +37,7 @@ type Desktop interface {
 	// Show shows a message in place of the one before, if that is still shown. It returns when ctx is
 	// done, at the latest.
 	Show(ctx context.Context, m *Message) error
-	// Closed receives when the person has closed the message, or chosen its action.
+	// Closed receives when the message is gone, or the person has chosen its action.
 	Closed() <-chan struct{}
 	// Close takes no message away.
 	Close() error

@@ -31,7 +31,7 @@ func (s *session) showUploads(token string) {
 	line := []string{program, "uploads", "show", "--", s.settings.Mountpoint}
 	if manager, err := exec.LookPath("systemd-run"); err == nil && os.Getenv("INVOCATION_ID") != "" {
 		// Else a browser that begins here would end with the unit of the mount.
-		line = slices.Concat([]string{manager, "--user", "--quiet", "--collect"}, line)
+		line = slices.Concat([]string{manager, "--user", "--quiet", "--collect", "--setenv=XDG_ACTIVATION_TOKEN=" + token}, line)
 	}
 	show := exec.Command(line[0], line[1:]...) //nolint:gosec,noctx // our own program, which ends by itself
 	// It needs none of the mount's options, which may have secrets.

@@ -132,7 +132,7 @@ func (p *Page) Serve(ctx context.Context, ln net.Listener) error {
 			continue
 		case <-left.C:
 			if p.busy.Load() > 0 { // a copy is being saved
-				left.Reset(p.times.Closed)
+				left.Reset(min(p.times.Closed, p.times.Plain))
 				continue
 			}
 		case <-ctx.Done():
