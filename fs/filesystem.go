@@ -65,7 +65,7 @@ func New(opts Options) *FileSystem {
 	f.Contents = content.New(prefetching, content.Config{
 		Config: remote.Config{
 			Archive: opts.Archive, List: opts.List, TTL: opts.TTL, Listings: opts.Listings, RetryFor: opts.RetryFor, Sleep: opts.Sleep,
-			Known: opts.Known, Spill: opts.Spill, Log: opts.Log, Now: opts.Now, Work: &f.work, Answers: f.answered,
+			Known: opts.Known, Spill: opts.Spill, Log: opts.Log, Now: opts.Now, Work: &f.work, Answers: f.answered, Notifier: opts.Notifier,
 		},
 		Mode: opts.Mode, Content: opts.Content, Facts: opts.Facts, Thumbnails: opts.Thumbnails == ThumbnailsDownload, Crawlers: opts.Crawlers, ReadAhead: opts.ReadAhead, Near: opts.Near, Memory: &f.memory,
 		Staged: &f.staging.Placing, NewLeaf: f.staging.LeafFor, Changed: f.kernel.ForgetNames, Reads: f.kernel.Passthrough.Reads,

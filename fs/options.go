@@ -17,6 +17,9 @@ import (
 // Archive is the interface of the archive service that the file system needs.
 type Archive = remote.Archive
 
+// Notifier is told what a person should know who looks at no terminal.
+type Notifier = remote.Notifier
+
 // ContentMode says which representation of a document its file holds.
 type ContentMode = view.Mode
 
@@ -55,6 +58,8 @@ type Options struct {
 
 	// Source is the address of the service: the mount's device and the status show it.
 	Source string
+	// Notifier is told of failed uploads and refused credentials; nil for nobody.
+	Notifier Notifier
 	// Version is shown in the status.
 	Version string
 	// Cure is shown in the status while the service refuses the credentials.

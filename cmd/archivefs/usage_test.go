@@ -143,8 +143,8 @@ func TestMountWrongUsageInTheEnvironment(t *testing.T) {
 			home := isolate(t)
 			t.Setenv(name, value)
 			status, stdout, stderr := call(t, "mount", filepath.Join(home, "mnt"))
-			if status != 2 || stdout != "" || !strings.Contains(stderr, value) {
-				t.Errorf("exit status %d, output %q, error %q; want 2 and a sentence about %s", status, stdout, stderr, value)
+			if status != 2 || stdout != "" || !strings.HasPrefix(stderr, "archivefs: "+name+": ") || !strings.Contains(stderr, value) {
+				t.Errorf("exit status %d, output %q, error %q; want 2 and a sentence about %s=%s", status, stdout, stderr, name, value)
 			}
 			wantUntouched(t, home)
 		})
@@ -220,6 +220,7 @@ func TestOtherWrongUsage(t *testing.T) {
 		{"keep without an operand", []string{"keep"}, "PATH"},
 		{"free without an operand", []string{"free"}, "PATH"},
 		{"uploads list without an operand", []string{"uploads", "list"}, "MOUNTPOINT"},
+		{"uploads show with two operands", []string{"uploads", "show", "A", "B"}, "MOUNTPOINT"},
 		{"uploads list with an unknown option", []string{"uploads", "list", "A", "--xml"}, "xml"},
 		{"serve with an operand", []string{"serve", "A"}, "operands"},
 		{"serve with an unknown option", []string{"serve", "--bogus"}, "bogus"},

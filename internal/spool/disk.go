@@ -41,8 +41,9 @@ type disk struct {
 func (s *Spool) saw(err error) error {
 	if ofDisk(err) {
 		s.disk.mu.Lock()
-		defer s.disk.mu.Unlock()
 		s.disk.failed, s.disk.at = err, s.now()
+		s.disk.mu.Unlock()
+		s.opts.DiskFailed(err)
 	}
 	return err
 }

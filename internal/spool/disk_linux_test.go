@@ -64,7 +64,8 @@ func TestADiskThatIsReadOnly(t *testing.T) {
 }
 
 func TestADiskThatIsFull(t *testing.T) {
-	s := onDisk(t, "4m", Options{})
+	var told error
+	s := onDisk(t, "4m", Options{DiskFailed: func(err error) { told = err }})
 	u, err := s.Create(Record{Name: "a"})
 	if err != nil {
 		t.Fatal(err)
@@ -74,6 +75,9 @@ func TestADiskThatIsFull(t *testing.T) {
 	}
 	if !errors.Is(err, syscall.ENOSPC) {
 		t.Fatalf("a full disk: %v", err)
+	}
+	if !errors.Is(told, syscall.ENOSPC) {
+		t.Errorf("told %v, want %v", told, syscall.ENOSPC)
 	}
 	wantDisk(t, s, syscall.ENOSPC)
 	if err := u.Truncate(0); err != nil {

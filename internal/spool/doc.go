@@ -63,5 +63,5 @@
 // (the bytes), content.files (the descriptor), then all others, under which nothing is locked;
 // but trash.sweeping comes before trash.mu. The redo log is checkpointed without Upload.mu, whose holder may
 // wait for it. The archive, and what Update and CommitAs are given,
-// are called without any of them, Options.Fault and Options.MakeRoom with.
+// are called without any of them, Options.Fault, Options.MakeRoom and Options.DiskFailed with.
 package spool

@@ -32,6 +32,9 @@ type Options struct {
 	// MakeRoom frees at least so many bytes of the spool's disk, of what can be fetched
 	// again; false: it could free none. It must not call the spool. nil for never.
 	MakeRoom func(bytes int64) bool
+	// DiskFailed is told each time a write shows that the disk takes no files, and why (Spool.Disk). It
+	// must neither wait nor call the spool. nil for nobody.
+	DiskFailed func(error)
 	// Receipts is the file of the receipt log (Receipt); empty for none.
 	Receipts string
 	Log      logrus.FieldLogger // nil: nothing is logged
@@ -130,6 +133,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.MakeRoom == nil {
 		o.MakeRoom = func(int64) bool { return false }
+	}
+	if o.DiskFailed == nil {
+		o.DiskFailed = func(error) {}
 	}
 	if o.Now == nil {
 		o.Now = time.Now

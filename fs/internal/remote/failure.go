@@ -36,17 +36,45 @@ func (e *Failure) Says(reason string) bool {
 	return e.Mended.IsZero() && strings.HasSuffix(e.Text, reason)
 }
 
+// Notifier is told what a person should know who looks at no terminal. Its methods neither wait nor
+// call the file system. Paths and reasons are printable.
+type Notifier interface {
+	// UploadFailed: the archive lacks a file for that reason, although its close may have accepted it.
+	UploadFailed(id, path, reason string)
+	// UploadArrived: the archive has the file of an upload that may have failed before.
+	UploadArrived(id string)
+	// Refused: the service refuses the credentials, for that reason.
+	Refused(reason string)
+}
+
+// nobody is the Notifier of a file system that has none.
+type nobody struct{}
+
+func (nobody) UploadFailed(_, _, _ string) {}
+func (nobody) UploadArrived(string)        {}
+func (nobody) Refused(string)              {}
+
 // Failures logs failures of uploads, and keeps the newest for the status.
 type Failures struct {
-	log logrus.FieldLogger
-	now func() time.Time
+	log      logrus.FieldLogger
+	now      func() time.Time
+	notifier Notifier
 
 	mu sync.Mutex
 	// list has the newest first.
 	list []Failure // +checklocks:mu
 }
 
-// Add records a failure of an upload or of a queued folder. A cancelled request is not a failure.
+// AddFailed records that an upload or a queued folder has failed, and notifies the person.
+func (f *Failures) AddFailed(what string, up *spool.Upload, path string, err error) {
+	f.Add(what, up, path, err)
+	if !errors.Is(err, context.Canceled) {
+		f.notifier.UploadFailed(up.ID(), archive.Printable(path), archive.Printable(err.Error()))
+	}
+}
+
+// Add records that something else went wrong with an upload or a queued folder. A cancelled request is
+// not a failure.
 func (f *Failures) Add(what string, up *spool.Upload, path string, err error) {
 	if errors.Is(err, context.Canceled) {
 		return
@@ -61,6 +89,7 @@ func (f *Failures) Add(what string, up *spool.Upload, path string, err error) {
 
 // Mend records that an upload or a queued folder has succeeded.
 func (f *Failures) Mend(r *spool.Record) {
+	f.notifier.UploadArrived(r.ID)
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for i := range f.list {

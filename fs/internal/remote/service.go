@@ -75,6 +75,8 @@ type Config struct {
 	Work *background.Work
 	// Answers is called when the service has answered a request for data.
 	Answers func()
+	// Notifier is told of failed uploads and refused credentials; nil for nobody.
+	Notifier Notifier
 }
 
 // Service is safe for concurrent use.
@@ -98,12 +100,15 @@ func New(c Config) *Service {
 	if c.Sleep == nil {
 		c.Sleep = retry.Sleep
 	}
+	if c.Notifier == nil {
+		c.Notifier = nobody{}
+	}
 	s := &Service{
 		Config:    c,
 		Children:  cache.NewListings[archive.ID, archive.Structure](c.Listings, c.TTL, c.Now),
 		Documents: cache.NewListings[archive.ID, []archive.Document](c.Listings, c.TTL, c.Now),
 		Inboxes:   cache.NewListings[struct{}, archive.Inboxes](1, c.TTL, c.Now),
-		Failures:  Failures{log: c.Log, now: c.Now},
+		Failures:  Failures{log: c.Log, now: c.Now, notifier: c.Notifier},
 	}
 	s.Children.Pack(cache.PackedFolders().Within(c.Spill))
 	s.Documents.Pack(cache.PackedDocuments().Within(c.Spill))
@@ -122,7 +127,11 @@ func (s *Service) Answered(err error) error {
 		s.away.Store(nil)
 		s.Answers()
 	case archive.Away(err), archive.KindOf(err) == archive.KindUnauthorized:
-		s.away.Store(&Failure{Time: s.Now(), Text: err.Error(), refused: archive.KindOf(err) == archive.KindUnauthorized})
+		refused := archive.KindOf(err) == archive.KindUnauthorized
+		s.away.Store(&Failure{Time: s.Now(), Text: err.Error(), refused: refused})
+		if refused {
+			s.Notifier.Refused(archive.Printable(err.Error()))
+		}
 	}
 	return err
 }

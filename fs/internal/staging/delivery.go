@@ -75,7 +75,7 @@ func (v *delivery) endWriting(ctx context.Context, f *File) {
 	case nothing:
 	case todo:
 		if err := v.finish(ctx, f, true); err != nil {
-			v.s.Service.Failures.Add("archive after close", up, f.Where(), err)
+			v.s.Service.Failures.AddFailed("archive after close", up, f.Where(), err)
 		}
 	case doc == nil && up.State() == spool.Created: // else it is in flight; do not wait for it
 		v.keepUnwritten(f)
@@ -113,7 +113,7 @@ func (v *delivery) SendLocked(ctx context.Context, f *File, up *spool.Upload, d 
 		err = refused // after seal, so that the file counts as complete
 	}
 	if err != nil {
-		v.s.Service.Failures.Add("archive", up, f.Where(), err)
+		v.s.Service.Failures.AddFailed("archive", up, f.Where(), err)
 		return 0, false, errors.Join(err, up.Fail(err.Error(), false))
 	}
 	if later {
@@ -124,7 +124,7 @@ func (v *delivery) SendLocked(ctx context.Context, f *File, up *spool.Upload, d 
 	v.s.sending.Add(1)
 	defer v.s.sending.Add(-1)
 	if id, err = spool.Deliver(ctx, up, v.s.Service.Archive, v.s.Baseline(d)); v.s.Service.Answered(err) != nil {
-		v.s.Service.Failures.Add("archive", up, f.Where(), err)
+		v.s.Service.Failures.AddFailed("archive", up, f.Where(), err)
 		return 0, false, err
 	}
 	return id, true, nil
@@ -203,7 +203,7 @@ func (v *delivery) attempt(ctx context.Context, f *File, up *spool.Upload) (wait
 		v.s.Service.Log.WithField("path", archive.Printable(f.Where())).Infof("waits to be archived: %v", err)
 		return true, err
 	}
-	v.s.Service.Failures.Add("archive", up, f.Where(), err)
+	v.s.Service.Failures.AddFailed("archive", up, f.Where(), err)
 	v.giveUpLocked(f, up)
 	return false, err
 }
@@ -414,7 +414,7 @@ func (v *delivery) abandonLocked(f *File, reason string) {
 	if up == nil || gone {
 		return
 	}
-	v.s.Service.Failures.Add("keep as failed", up, f.Where(), errors.New(reason))
+	v.s.Service.Failures.AddFailed("keep as failed", up, f.Where(), errors.New(reason))
 	if err := up.Fail(reason, false); err != nil {
 		v.s.Service.Failures.Add("keep as failed", up, f.Where(), err)
 	}

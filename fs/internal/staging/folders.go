@@ -70,7 +70,7 @@ func (q *queuedFolders) attempt(ctx context.Context, up *spool.Upload) (wait boo
 	case up.Record().Queued:
 		return true, err
 	}
-	q.s.Service.Failures.Add("make folder", up, r.Path+"/"+r.Name, err)
+	q.s.Service.Failures.AddFailed("make folder", up, r.Path+"/"+r.Name, err)
 	return false, err
 }
 
@@ -138,7 +138,7 @@ func (q *queuedFolders) failIn(up *spool.Upload) error {
 	if there {
 		err = errors.New(WhyWaits(q.s.Spool, &r))
 	}
-	q.s.Service.Failures.Add("archive", up, r.Path+"/"+r.Name, err)
+	q.s.Service.Failures.AddFailed("archive", up, r.Path+"/"+r.Name, err)
 	return errors.Join(err, up.Fail(err.Error(), true))
 }
 

@@ -85,7 +85,7 @@ func (s *Area) resolve(ctx context.Context, up *spool.Upload) (wait bool, err er
 	delete(s.cutOff, up.ID())
 	s.mu.Unlock()
 	if err != nil {
-		s.Service.Failures.Add("archive", up, r.Path+"/"+r.Name, err)
+		s.Service.Failures.AddFailed("archive", up, r.Path+"/"+r.Name, err)
 		return false, err
 	}
 	s.cacheBytes(up, id)

@@ -95,6 +95,10 @@ func (s *session) open(ctx context.Context) error {
 	}
 	o.Archive, o.Log, o.Source, o.Version = s.client, s.log, s.client.BaseURL(), command.Version()
 	o.PID, o.StateDir, o.Sleep = os.Getpid(), s.dirs.State, s.client.Sleep
+	diskFailed := func(error) {}
+	if n := s.notifier(o.Cure); n != nil {
+		o.Notifier, diskFailed = n, n.DiskFailed
+	}
 	if o.Content, err = cache.OpenContent(cache.Options{
 		Dir: filepath.Join(s.dirs.Cache, "content"), Limit: s.settings.CacheSize, Local: s.local, Log: s.log, Sleep: s.client.Sleep,
 	}); err != nil {
@@ -118,7 +122,7 @@ func (s *session) open(ctx context.Context) error {
 	s.later(o.State.Close)
 	if o.Spool, err = spool.Open(spool.Options{
 		Dir: mounted.SpoolOf(s.dirs.State), Receipts: mounted.ReceiptsOf(s.dirs.State),
-		Budget: s.settings.SpoolSize, Reserve: s.settings.KeepFree, MakeRoom: s.roomMaker(o.Content),
+		Budget: s.settings.SpoolSize, Reserve: s.settings.KeepFree, MakeRoom: s.roomMaker(o.Content), DiskFailed: diskFailed,
 		Log: s.log, RetryFor: o.RetryFor, LateBy: s.settings.Client.Stall, Fault: mounted.SpoolFault(), Boot: mounted.MachineRun(),
 		RedoSize: mounted.RedoSize(), Sleep: s.client.Sleep,
 	}); err != nil {

@@ -54,7 +54,7 @@ func (all *Choices) source(name string) string {
 	case config.FromFlag:
 		return "command line"
 	case config.FromEnvironment:
-		return "environment, " + command.Env(strings.ToUpper(strings.ReplaceAll(name, "-", "_")))[0]
+		return "environment, " + variableOf(name)
 	case config.FromProfile:
 		return "profile " + all.profile + ", " + at
 	}

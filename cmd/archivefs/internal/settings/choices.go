@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/urfave/cli/v2"
 
@@ -210,12 +211,22 @@ func environmentText(f cli.Flag) string {
 }
 
 // Blame adds the file and line to the error of an option that a configuration file sets, and spells
-// the option without dashes. It returns other errors unchanged.
+// the option without dashes; it names the variable if the environment sets the option. It returns
+// other errors unchanged.
 func (all *Choices) Blame(err error) error {
 	if p, ok := all.InFile(err); ok {
 		return config.Usagef("%s", p)
 	}
+	var usage *config.UsageError
+	if errors.As(err, &usage) && usage.Option != "" && all.Values[usage.Option].Source == config.FromEnvironment {
+		return config.Usagef("%s: %s", variableOf(usage.Option), usage.Reason)
+	}
 	return err
+}
+
+// variableOf is the environment variable of an option.
+func variableOf(option string) string {
+	return command.Env(strings.ToUpper(strings.ReplaceAll(option, "-", "_")))[0]
 }
 
 // InFile is an error about the value of an option in a configuration file.

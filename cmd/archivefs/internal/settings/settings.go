@@ -33,11 +33,20 @@ func Groups() []Group {
 		{"What is kept on this machine", storeFlags()},
 		{"How it runs", slices.Concat(profileFlags(), []cli.Flag{
 			running.MetricsFlag(),
+			notifyFlag(),
 			&cli.BoolFlag{Name: "daemon", EnvVars: command.Env("DAEMON"), Usage: "go to the background once the mount is usable; the exit status says whether it is"},
 			command.ConfigFlag(),
 			defaultMountpointFlag(),
 			&cli.StringFlag{Name: "o", Usage: "`OPTIONS` as mount(8) has them, a,b=c: every long option, and ro"},
 		}, running.LogFlags("debug"))},
+	}
+}
+
+// notifyFlag says whether a person at a desktop is told what goes wrong.
+func notifyFlag() cli.Flag {
+	return &cli.StringFlag{
+		Name: "notify", EnvVars: command.Env("NOTIFY"), Value: "auto",
+		Usage: "who is told that files cannot be archived, `MODE`: auto, you, by notifications of your desktop; none, nobody",
 	}
 }
 
@@ -115,6 +124,7 @@ type Mount struct {
 	Made       bool   // create the mount point if it is missing
 	Nonempty   bool   // allow a mount point with files
 	Metrics    string // address of the metrics; empty for none
+	Notify     bool   // by notifications of the desktop, where there is one
 	Embedded   bool
 	Data       string
 	Sample     bool
@@ -163,7 +173,7 @@ func readSettings(c *cli.Context, profile string) (*Mount, error) {
 // ReadOptions reads all options except the credentials.
 func ReadOptions(c *cli.Context, profile string) (*Mount, error) {
 	s := &Mount{Profile: profile}
-	for _, read := range []func(*cli.Context, *Mount) error{readService, readCaches, readView, readOwner, readMetrics} {
+	for _, read := range []func(*cli.Context, *Mount) error{readService, readCaches, readView, readOwner, readMetrics, readNotify} {
 		if err := read(c, s); err != nil {
 			return nil, err
 		}
@@ -238,6 +248,16 @@ func readService(c *cli.Context, s *Mount) error {
 func readMetrics(c *cli.Context, s *Mount) error {
 	s.Metrics = c.String("metrics")
 	return running.CheckMetrics(s.Metrics)
+}
+
+func readNotify(c *cli.Context, s *Mount) error {
+	switch mode := c.String("notify"); mode {
+	case "auto", "none":
+		s.Notify = mode == "auto"
+		return nil
+	default:
+		return config.WrongOption("notify", "%q is neither auto nor none", mode)
+	}
 }
 
 func readCaches(c *cli.Context, s *Mount) error {

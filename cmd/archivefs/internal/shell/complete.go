@@ -171,6 +171,8 @@ func valuesOf(option string) []string {
 	switch option {
 	case "writes":
 		return []string{"sync", "async"}
+	case "notify":
+		return []string{"auto", "none"}
 	case "content":
 		return []string{string(fs.ContentAuto), string(fs.ContentOriginal), string(fs.ContentPDF), string(fs.ContentData)}
 	case "scope":

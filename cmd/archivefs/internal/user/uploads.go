@@ -53,7 +53,7 @@ func UploadsCommand() *cli.Command {
 				Flags:       append([]cli.Flag{command.JSONFlag()}, settings.PlaceFlags()...),
 				Action:      listUploads,
 			},
-			RetryCommand(), discardCommand(), ExportCommand(),
+			showCommand(), RetryCommand(), discardCommand(), ExportCommand(),
 		},
 	}
 }

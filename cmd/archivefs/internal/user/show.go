@@ -1,0 +1,140 @@
+package user
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"runtime"
+	"strings"
+	"syscall"
+
+	"github.com/urfave/cli/v2"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/cmd/archivefs/internal/command"
+	"github.com/archivefs/archivefs/cmd/archivefs/internal/mounted"
+	"github.com/archivefs/archivefs/cmd/archivefs/internal/settings"
+	"github.com/archivefs/archivefs/cmd/archivefs/internal/uploadspage"
+	"github.com/archivefs/archivefs/fs"
+	"github.com/archivefs/archivefs/internal/config"
+)
+
+func showCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "show",
+		Usage:     "show the uploads in your browser, and decide there",
+		ArgsUsage: "[MOUNTPOINT|PROFILE]",
+		Description: "Opens a page with the state of the mount, its uploads and, for each one that failed, the reason\n" +
+			"and buttons: try again, save a copy, discard. Without an operand it is all mounts of yours. The\n" +
+			"page is for you alone, on this machine. The command serves it, and ends some minutes after you\n" +
+			"have closed it, or with Ctrl-C.",
+		Flags: append([]cli.Flag{
+			&cli.BoolFlag{Name: "no-browser", Usage: "print the address, which works once, and open no browser"},
+			&cli.BoolFlag{Name: "window", Usage: "show in a window what goes wrong, as a menu needs it"},
+		}, settings.PlaceFlags()...),
+		Action: func(c *cli.Context) error {
+			err := showUploads(c)
+			if err != nil && c.Bool("window") {
+				showError(c.Context, err.Error())
+			}
+			return err
+		},
+	}
+}
+
+// showUploads serves a page for each mount, until all are closed.
+func showUploads(c *cli.Context) error {
+	dirs, err := mountsToShow(c)
+	if err != nil {
+		return err
+	}
+	pages, ctx := errgroup.WithContext(c.Context)
+	for _, dir := range dirs {
+		pages.Go(func() error { return servePage(ctx, c, dir) })
+	}
+	return pages.Wait()
+}
+
+// mountsToShow are the mount points of the operand, or of all mounts that answer this user.
+func mountsToShow(c *cli.Context) ([]string, error) {
+	switch c.NArg() {
+	case 0:
+	case 1:
+		dir, err := settings.MountpointAt(c, c.Args().First())
+		if err == nil && !errors.Is(mounted.Answers(dir), mounted.ErrSilent) { // the page says that it is silent
+			_, _, err = mounted.Status(dir)
+		}
+		return []string{dir}, err
+	default:
+		return nil, config.Usagef("uploads show takes one MOUNTPOINT at most, and was given %d operands", c.NArg())
+	}
+	var dirs []string
+	for _, dir := range mounted.Archives() {
+		if mounted.Answers(dir) != nil {
+			continue
+		}
+		if _, _, err := mounted.Status(dir); err == nil {
+			dirs = append(dirs, dir)
+		}
+	}
+	if len(dirs) == 0 {
+		return nil, errors.New("there is no archive of yours mounted; archivefs open mounts one")
+	}
+	return dirs, nil
+}
+
+// servePage serves the page of the mount at dir until it is closed.
+func servePage(ctx context.Context, c *cli.Context, dir string) error {
+	page := uploadspage.New(pageMount{&mountedUploads{dir: dir}}, dir, uploadspage.Usual)
+	ln, address, err := page.Listen(ctx)
+	if err != nil {
+		return fmt.Errorf("serve the page: %w", err)
+	}
+	if c.Bool("no-browser") {
+		_, err = fmt.Fprintln(c.App.Writer, address)
+	} else {
+		_, err = fmt.Fprintf(c.App.Writer, "The uploads of %s are shown in your browser; Ctrl-C ends the page.\n", archive.Printable(dir))
+		go browse(c, page, address)
+	}
+	if err != nil {
+		return errors.Join(err, ln.Close())
+	}
+	return page.Serve(ctx, ln)
+}
+
+// browse opens an address in the browser, which may go on in the foreground for as long as it likes.
+func browse(c *cli.Context, page *uploadspage.Page, address string) {
+	open := exec.Command("xdg-open", address) //nolint:gosec,noctx // our own address; the browser may outlive us
+	if runtime.GOOS == "darwin" {
+		// The list of processes does not show what is read from standard input.
+		open = exec.Command("osascript", "-") //nolint:noctx // as above
+		open.Stdin = strings.NewReader("open location \"" + address + "\"\n")
+	}
+	open.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // Ctrl-C is not for the browser
+	err := open.Run()
+	if err == nil || page.IsOpened() {
+		return
+	}
+	why := fmt.Sprintf("no browser can be opened: %v", err)
+	command.Say(c.App.ErrWriter, "%s; open this address in one: %s", why, address)
+	if c.Bool("window") {
+		showError(c.Context, why)
+	}
+}
+
+// pageMount is a mount as the page asks it.
+type pageMount struct{ *mountedUploads }
+
+// Status implements uploadspage.Mount.
+func (m pageMount) Status() (*fs.Status, error) {
+	if errors.Is(mounted.Answers(m.dir), mounted.ErrSilent) {
+		return nil, uploadspage.ErrSilent
+	}
+	_, status, err := mounted.Status(m.dir)
+	return status, err
+}
+
+// Retry implements uploadspage.Mount.
+func (m pageMount) Retry(u *fs.UploadInfo) error { return m.retry(u) }
