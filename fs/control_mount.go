@@ -31,9 +31,19 @@ type controlMount struct {
 	kept map[string]*staging.File // +checklocks:mu
 }
 
+// RereadSearches makes the mount at dir read the saved searches of its configuration again.
+func RereadSearches(dir string) error { return control.RereadSearches(dir) }
+
 var _ control.Mount = (*controlMount)(nil)
 
 func (m *controlMount) Status() any { return m.f.Status() }
+
+func (m *controlMount) RereadSearches() error {
+	if m.f.opts.ReadSearches == nil {
+		return syscall.ENOTSUP
+	}
+	return m.f.RereadSearches()
+}
 
 func (m *controlMount) Data(ctx context.Context, id archive.ID) (archive.DocumentData, error) {
 	data, err := m.f.Service.Archive.Data(ctx, id)

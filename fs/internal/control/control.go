@@ -51,6 +51,8 @@ type Mount interface {
 	Uploads
 	// Status returns the content of status.json.
 	Status() any
+	// RereadSearches reads the saved searches again, and passes them to SetSearches.
+	RereadSearches() error
 }
 
 // Service is the part of the archive service that the control directory uses.
@@ -126,6 +128,7 @@ type Tree struct {
 	abouts   *cache.Listings[archive.ID, about]
 	searches *cache.Listings[string, *found]
 	waited   atomic.Bool
+	saved    atomic.Pointer[[]Saved]
 }
 
 // New makes a Tree that trusts answers of the service for ttl. It sends no request.
@@ -180,6 +183,9 @@ func NoteWaited(dir string, waited bool) error {
 func (t *Tree) Waited() bool { return t.waited.Load() }
 
 func (t *Tree) setAttr(attr string, value []byte) error {
+	if attr == rereadAttr {
+		return t.mount.RereadSearches()
+	}
 	waited, err := strconv.ParseBool(string(value))
 	switch {
 	case attr != waitedAttr:

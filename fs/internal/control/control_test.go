@@ -33,7 +33,7 @@ type fakeMount struct {
 	uploads []Upload            // pending
 	locals  []Upload
 	// Search and Locate fail with these.
-	searchErr, locateErr error
+	searchErr, locateErr, rereadErr error
 
 	asked, searched, located, measured int
 	evicted                            []cache.Key
@@ -116,6 +116,8 @@ func (m *fakeMount) Upload(id string) (Upload, bool) {
 	}
 	return Upload{}, false
 }
+
+func (m *fakeMount) RereadSearches() error { return m.rereadErr }
 
 func (m *fakeMount) UploadFile(id string) (Node, error) { return &fakeFile{mount: m, id: id}, nil }
 

@@ -43,6 +43,7 @@ var (
 	_ = fusefs.NodeRmdirer((*controlDir)(nil))
 	_ = fusefs.NodeRenamer((*controlDir)(nil))
 	_ = fusefs.NodeSetxattrer((*controlDir)(nil))
+	_ = fusefs.NodeGetxattrer((*controlDir)(nil))
 	_ = fusefs.NodeOpener((*controlFile)(nil))
 	_ = fusefs.NodeReadlinker((*controlLink)(nil))
 	_ = fusefs.FileReader(snapshot(nil))
@@ -200,6 +201,17 @@ func (n *controlDir) Setxattr(_ context.Context, attr string, data []byte, _ uin
 		return syscall.ENOTSUP
 	}
 	return n.k.controlErrno(n.dir.SetAttr(attr, data))
+}
+
+func (n *controlDir) Getxattr(ctx context.Context, attr string, dest []byte) (uint32, syscall.Errno) {
+	if n.dir.GetAttr == nil {
+		return 0, syscall.ENOTSUP
+	}
+	value, err := n.dir.GetAttr(ctx, attr)
+	if err != nil {
+		return 0, n.k.controlErrno(err)
+	}
+	return reply(dest, value)
 }
 
 // controlFile is a file. Each open takes a snapshot of its content.

@@ -11,6 +11,7 @@ import (
 	"github.com/archivefs/archivefs/fs/internal/attrs"
 	"github.com/archivefs/archivefs/fs/internal/content"
 	"github.com/archivefs/archivefs/fs/internal/errno"
+	"github.com/archivefs/archivefs/fs/internal/inode"
 	"github.com/archivefs/archivefs/fs/internal/names"
 	"github.com/archivefs/archivefs/fs/internal/staging"
 	"github.com/archivefs/archivefs/fs/internal/tree"
@@ -41,6 +42,7 @@ type dirHandle struct {
 	next    int
 	last    *tree.Entry
 	looked  int           // entries that were sent with attributes
+	extra   bool          // the saved searches come behind the entries
 	out     fuse.DirEntry // of last; the library copies it
 }
 
@@ -69,6 +71,13 @@ func (n *dirNode) Lookup(ctx context.Context, name string, out *fuse.EntryOut) (
 	}
 	if d.Kind == tree.RootDir && name == tree.ControlName {
 		return n.k.showControl(ctx, &n.Inode, n.k.Control.Root(), out)
+	}
+	if d.Kind == tree.RootDir && name == tree.SearchesName {
+		searches := n.k.Control.Searches()
+		if searches == nil {
+			return nil, syscall.ENOENT // with no timeout: it comes with the first search
+		}
+		return n.k.showControl(ctx, &n.Inode, searches, out)
 	}
 	content.Walked{Dir: d, Env: n.k.Contents}.LookingUp(ctx, name)
 	e, err := d.Tree.Lookup(ctx, d, name)
@@ -129,8 +138,9 @@ func (n *dirNode) OpendirHandle(ctx context.Context, _ uint32) (fusefs.FileHandl
 	if !byName {
 		n.k.Reps.Settle(ctx) // lengths depend on it
 	}
-	h := &dirHandle{n: n}
+	h := &dirHandle{n: n, extra: n.d.Kind == tree.RootDir && n.k.Control.Searches() != nil}
 	h.listing, h.entries = listingOf(n.d, byName)
+	h.listing.searches = h.extra
 	if h.keep, h.drop = n.list.opening(h.listing); h.keep {
 		return h, fuse.FOPEN_CACHE_DIR | fuse.FOPEN_KEEP_CACHE, 0
 	}
@@ -161,6 +171,11 @@ func (h *dirHandle) Readdirent(context.Context) (*fuse.DirEntry, syscall.Errno) 
 		}
 	}
 	h.need()
+	if at == len(dots)+len(h.entries) && h.extra {
+		h.next, h.last = h.next+1, nil
+		h.out = fuse.DirEntry{Off: uint64(h.next), Name: tree.SearchesName, Mode: fuse.S_IFDIR, Ino: inode.Searches} //nolint:gosec // an index
+		return &h.out, 0
+	}
 	if at >= len(dots)+len(h.entries) {
 		if h.keep && h.looked >= len(h.entries) {
 			h.n.list.wasWhole()
@@ -209,7 +224,7 @@ func (h *dirHandle) need() {
 
 func (h *dirHandle) Seekdir(_ context.Context, off uint64) syscall.Errno {
 	h.need()
-	if off > uint64(len(dots)+len(h.entries)) {
+	if off > uint64(len(dots)+len(h.entries)+1) {
 		return syscall.EINVAL
 	}
 	h.next = int(off) //nolint:gosec // at most the length of a slice
@@ -299,7 +314,7 @@ func (n *dirNode) Rename(ctx context.Context, name string, newParent fusefs.Inod
 	d := n.d
 	to, ok := newParent.(*dirNode)
 	if !ok {
-		return n.k.Errnos.Of("rename", d.PathOf(name), errno.Refuse(syscall.EPERM, "nothing can be put into "+tree.ControlName))
+		return n.k.Errnos.Of("rename", d.PathOf(name), errno.Refuse(syscall.EPERM, "nothing can be put into "+tree.ControlName+" or "+tree.SearchesName))
 	}
 	d.Lease.ExtendTo(&to.d.Lease)
 	errno := n.k.changeNames(ctx, func(ctx context.Context) syscall.Errno {
