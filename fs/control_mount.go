@@ -55,6 +55,8 @@ func (m *controlMount) Search(ctx context.Context, search archive.Search, limit 
 	return hits, m.f.Service.Answered(err)
 }
 
+func (m *controlMount) WithKeyword(word string) []archive.ID { return m.f.opts.State.WithKeyword(word) }
+
 func (m *controlMount) Listed(folder, id archive.ID) (doc *archive.Document, archived, known bool) {
 	d := m.f.staging.Folder(folder)
 	if d == nil {

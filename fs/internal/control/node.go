@@ -44,6 +44,8 @@ type Dir struct {
 	GetAttr func(ctx context.Context, attr string) ([]byte, error)
 	// Size is the number of entries, as far as it is known without a request; nil stands for 0.
 	Size func() int64
+	// Keyword is the keyword that a document gets when it is moved into the directory; empty for none.
+	Keyword string
 	// Path is the path from the top of the mount, for messages.
 	Path string
 }
@@ -77,6 +79,9 @@ func (l *Link) Number() uint64 { return l.Ino }
 // Attr returns the attributes and no error.
 func (d *Dir) Attr(context.Context) (Attr, error) {
 	a := Attr{Ino: d.Ino, Mode: syscall.S_IFDIR | 0o555}
+	if d.Keyword != "" {
+		a.Mode |= 0o222
+	}
 	if d.Size != nil {
 		a.Size = d.Size()
 	}

@@ -59,7 +59,7 @@ func ask(text string) question {
 func (t *Tree) results(asked question, path string) *Dir {
 	up := strings.Repeat("../", strings.Count(path, "/")+1)
 	return &Dir{
-		Ino: inode.OfPath(path), Path: path,
+		Ino: inode.OfPath(path), Path: path, Keyword: asked.keyword(),
 		Lookup: func(ctx context.Context, name string) (Node, error) {
 			found, err := t.search(ctx, asked)
 			if err != nil {
@@ -123,6 +123,9 @@ func (t *Tree) search(ctx context.Context, asked question) (*found, error) {
 		s := asked.q.Search
 		s.Folder = folder
 		hits, err := t.mount.Search(ctx, s, maxHits)
+		if word := asked.keyword(); word != "" {
+			hits, err = t.withKept(ctx, word, hits, err)
+		}
 		if err != nil {
 			return nil, err
 		}

@@ -163,8 +163,12 @@ func (n *controlDir) Readdir(ctx context.Context) (fusefs.DirStream, syscall.Err
 	return fusefs.NewListDirStream(list), 0
 }
 
-func (n *controlDir) Create(context.Context, string, uint32, uint32, *fuse.EntryOut) (*fusefs.Inode, fusefs.FileHandle, uint32, syscall.Errno) {
-	return nil, nil, 0, syscall.EPERM
+func (n *controlDir) Create(_ context.Context, name string, _, _ uint32, _ *fuse.EntryOut) (*fusefs.Inode, fusefs.FileHandle, uint32, syscall.Errno) {
+	if n.dir.Keyword == "" {
+		return nil, nil, 0, syscall.EPERM
+	}
+	return nil, nil, 0, n.k.Errnos.Of("create", n.dir.Path+"/"+name,
+		errno.Refuse(syscall.EPERM, "only a document of the archive can be given a keyword: move one of an inbox here, it stays there; put a new file into a folder first"))
 }
 
 func (n *controlDir) Mkdir(context.Context, string, uint32, *fuse.EntryOut) (*fusefs.Inode, syscall.Errno) {

@@ -8,8 +8,10 @@ import (
 	fusefs "github.com/hanwen/go-fuse/v2/fs"
 	"github.com/hanwen/go-fuse/v2/fuse"
 
+	"github.com/archivefs/archivefs/archive"
 	"github.com/archivefs/archivefs/fs/internal/attrs"
 	"github.com/archivefs/archivefs/fs/internal/content"
+	"github.com/archivefs/archivefs/fs/internal/control"
 	"github.com/archivefs/archivefs/fs/internal/errno"
 	"github.com/archivefs/archivefs/fs/internal/inode"
 	"github.com/archivefs/archivefs/fs/internal/names"
@@ -312,6 +314,9 @@ func (n *dirNode) Rmdir(ctx context.Context, name string) syscall.Errno {
 // its message for EINVAL is nonsense.
 func (n *dirNode) Rename(ctx context.Context, name string, newParent fusefs.InodeEmbedder, newName string, flags uint32) syscall.Errno {
 	d := n.d
+	if into, ok := newParent.(*controlDir); ok && into.dir.Keyword != "" {
+		return n.addKeyword(ctx, name, into.dir, newName)
+	}
 	to, ok := newParent.(*dirNode)
 	if !ok {
 		return n.k.Errnos.Of("rename", d.PathOf(name), errno.Refuse(syscall.EPERM, "nothing can be put into "+tree.ControlName+" or "+tree.SearchesName))
@@ -325,6 +330,34 @@ func (n *dirNode) Rename(ctx context.Context, name string, newParent fusefs.Inod
 		return syscall.EPERM
 	}
 	return errno
+}
+
+// addKeyword gives the document of a name the keyword of a directory, to which it was moved. The kernel
+// takes the document for moved until it looks up either name again, which finds the document in its folder,
+// and a link to it in the directory.
+func (n *dirNode) addKeyword(ctx context.Context, name string, into *control.Dir, newName string) syscall.Errno {
+	d := n.d
+	return n.k.changeNames(ctx, func(ctx context.Context) syscall.Errno {
+		err := n.k.Staging.MayChange()
+		var e *tree.Entry
+		if err == nil {
+			e, err = d.Tree.Lookup(ctx, d, name)
+		}
+		switch {
+		case err != nil:
+		case e.Dir != nil:
+			err = errno.Refuse(syscall.EPERM, "only documents have keywords")
+		case newName != name:
+			err = errno.Refuse(syscall.EPERM, "a document that is given a keyword keeps its name")
+		default:
+			err = staging.FileOf(d, e).AddKeyword(ctx, into.Keyword)
+		}
+		if err == nil {
+			n.k.Control.KeywordAdded()
+			n.k.Epochs.Begin()
+		}
+		return n.k.Errnos.Of("give the keyword "+archive.Printable(into.Keyword), d.PathOf(name), err)
+	}, placed{d, name})
 }
 
 func (n *dirNode) Getxattr(ctx context.Context, name string, dest []byte) (uint32, syscall.Errno) {
