@@ -31,9 +31,19 @@ type controlMount struct {
 	kept map[string]*staging.File // +checklocks:mu
 }
 
+// RereadSearches makes the mount at dir read the saved searches of its configuration again.
+func RereadSearches(dir string) error { return control.RereadSearches(dir) }
+
 var _ control.Mount = (*controlMount)(nil)
 
 func (m *controlMount) Status() any { return m.f.Status() }
+
+func (m *controlMount) RereadSearches() error {
+	if m.f.opts.ReadSearches == nil {
+		return syscall.ENOTSUP
+	}
+	return m.f.RereadSearches()
+}
 
 func (m *controlMount) Data(ctx context.Context, id archive.ID) (archive.DocumentData, error) {
 	data, err := m.f.Service.Archive.Data(ctx, id)
@@ -44,6 +54,8 @@ func (m *controlMount) Search(ctx context.Context, search archive.Search, limit 
 	hits, err := m.f.Service.Archive.Search(ctx, search, limit)
 	return hits, m.f.Service.Answered(err)
 }
+
+func (m *controlMount) WithKeyword(word string) []archive.ID { return m.f.opts.State.WithKeyword(word) }
 
 func (m *controlMount) Listed(folder, id archive.ID) (doc *archive.Document, archived, known bool) {
 	d := m.f.staging.Folder(folder)

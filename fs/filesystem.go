@@ -3,6 +3,7 @@ package fs
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/sirupsen/logrus"
@@ -80,6 +81,9 @@ func New(opts Options) *FileSystem {
 	f.staging.Contents, f.kernel.Contents = f.Contents, f.Contents
 	f.kernel.Staging, f.kernel.Control = f.staging, f.control
 	f.kernel.Files = change.New(f.staging, opts.State, opts.AllowDelete)
+	if err := f.RereadSearches(); err != nil {
+		f.log.Warn(err)
+	}
 	return f
 }
 
@@ -99,6 +103,19 @@ func (f *FileSystem) Away() *Failure { return f.Service.Away() }
 // at once. While the service is away a remembered listing will do; Away then returns the reason.
 func (f *FileSystem) Check(ctx context.Context) error {
 	return f.Root.Tree.LoadFolders(ctx, f.Root, tree.NeedNames)
+}
+
+// RereadSearches reads the saved searches again. After an error the mount keeps those that it has.
+func (f *FileSystem) RereadSearches() error {
+	if f.opts.ReadSearches == nil {
+		return nil
+	}
+	list, err := f.opts.ReadSearches()
+	if err != nil {
+		return fmt.Errorf("read the saved searches: %w", err)
+	}
+	f.control.SetSearches(list)
+	return nil
 }
 
 // Recover resumes what an earlier mount left in the spool, and fetches what is kept. It does not wait

@@ -8,11 +8,18 @@ import (
 
 	"github.com/archivefs/archivefs/archive"
 	"github.com/archivefs/archivefs/cache"
+	"github.com/archivefs/archivefs/fs/internal/control"
 	"github.com/archivefs/archivefs/fs/internal/remote"
 	"github.com/archivefs/archivefs/fs/internal/view"
 	"github.com/archivefs/archivefs/internal/spool"
 	"github.com/archivefs/archivefs/internal/state"
 )
+
+// SearchesName is the name of the directory of saved searches at the top of a mount.
+const SearchesName = control.SearchesName
+
+// Search is a saved search.
+type Search = control.Saved
 
 // Archive is the interface of the archive service that the file system needs.
 type Archive = remote.Archive
@@ -87,6 +94,8 @@ type Options struct {
 	Umask       uint32
 	// AllowOther permits access by other users; the kernel then checks permissions.
 	AllowOther bool
+	// ReadSearches returns the saved searches that the mount shows as directories; nil: none.
+	ReadSearches func() ([]Search, error)
 	// ReadAhead is how many document prefetches may be in flight; 0 disables them.
 	ReadAhead int
 	// Near is the time within which a service answers a listing if it is near; 0 for 3 ms. Beside a

@@ -67,7 +67,7 @@ func TestComplete(t *testing.T) {
 		paths string
 		words string // all of them; with "..." at the end, some
 	}{
-		{"", "none", "mount unmount open serve admin status uploads keep free config login logout doctor help"},
+		{"", "none", "mount unmount open serve admin status uploads keep free search config login logout doctor help"},
 		{"un", "none", "unmount"},
 		{"co", "none", "config"}, // and not what is hidden
 		{"sh", "none", ""},

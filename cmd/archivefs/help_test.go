@@ -32,6 +32,8 @@ func TestHelp(t *testing.T) {
 		{[]string{"status", "--help"}, []string{"MOUNTPOINT", "--json"}},
 		{[]string{"config", "--help"}, []string{"check", "show", "~/.config/archivefs/config.toml"}},
 		{[]string{"config", "show", "--help"}, []string{"PROFILE", "--base-url"}},
+		{[]string{"search", "--help"}, []string{"save", "list", "remove", "[searches]", "keyword:"}},
+		{[]string{"search", "save", "--help"}, []string{"NAME QUERY", "--profile"}},
 		{[]string{"login", "--help"}, []string{"PROFILE", "--base-url", "keyring"}},
 		{[]string{"logout", "--help"}, []string{"PROFILE", "--purge"}},
 		{[]string{"doctor", "--help"}, []string{"PROFILE", "MOUNTPOINT", "--json", "--base-url"}},
@@ -64,7 +66,7 @@ func TestHelp(t *testing.T) {
 }
 
 func TestWithoutACommand(t *testing.T) {
-	for _, group := range []string{"", "uploads", "config", "admin", "admin keys"} {
+	for _, group := range []string{"", "uploads", "search", "config", "admin", "admin keys"} {
 		t.Run(group, func(t *testing.T) {
 			isolate(t)
 			path := strings.Fields(group)

@@ -98,7 +98,7 @@ func newApp(stdout, stderr io.Writer) *cli.App {
 		Action:         cmdline.ChooseCommand(),
 		Commands: cmdline.Govern(nil, []*cli.Command{
 			mount.Command(), user.UnmountCommand(), user.OpenCommand(), serve.Command(), admin.Command(), user.StatusCommand(), user.UploadsCommand(),
-			user.KeepCommand(), user.FreeCommand(),
+			user.KeepCommand(), user.FreeCommand(), user.SearchCommand(),
 			user.ConfigCommand(), user.LoginCommand(), user.LogoutCommand(), user.DoctorCommand(),
 			shell.CompleteCommand(another), shell.ShareCommand(another),
 		}),

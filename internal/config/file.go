@@ -16,7 +16,12 @@ type File struct {
 	Path     string
 	Defaults Layer
 	Profiles map[string]Layer
+	// Searches are the saved searches of each profile; those for all are under the empty name.
+	Searches map[string][]Search
 }
+
+// profileKey begins the keys of profiles.
+const profileKey = "profile"
 
 // parser reads one file. It goes on after a mistake, so that a person sees all of them, and
 // keeps the line of each value, which decoding into a map does not.
@@ -30,10 +35,10 @@ type parser struct {
 }
 
 // Parse reads the text of a file. Keys are the names of the options; a profile is a section
-// [profile.NAME].
+// [profile.NAME], and saved searches are in [searches] and [profile.NAME.searches].
 func Parse(path string, text []byte, options []Option) (*File, Problems) {
 	p := &parser{
-		file:    &File{Path: path, Defaults: Layer{}, Profiles: map[string]Layer{}},
+		file:    &File{Path: path, Defaults: Layer{}, Profiles: map[string]Layer{}, Searches: map[string][]Search{}},
 		options: map[string]Option{},
 	}
 	for _, o := range options {
@@ -101,8 +106,8 @@ func (p *parser) head(e *unstable.Node) {
 	parts, line := p.key(e)
 	p.section, p.ignored = parts, false
 	switch {
-	case e.Kind == unstable.Table && len(parts) == 1 && parts[0] == "profile":
-	case e.Kind == unstable.Table && len(parts) == 2 && parts[0] == "profile":
+	case e.Kind == unstable.Table && len(parts) == 1 && (parts[0] == profileKey || parts[0] == searchesKey):
+	case e.Kind == unstable.Table && parts[0] == profileKey && (len(parts) == 2 || len(parts) == 3 && parts[2] == searchesKey):
 		p.ignored = p.profile(parts[1], line) == nil
 	default:
 		p.ignored = true
@@ -133,9 +138,17 @@ func (p *parser) keyValue(e *unstable.Node) {
 	parts, line := p.key(e)
 	parts = append(slices.Clone(p.section), parts...)
 	switch {
-	case len(parts) == 1 && parts[0] != "profile":
+	case len(parts) == 2 && parts[0] == searchesKey:
+		p.search("", parts[1], line, e.Value())
+	case len(parts) == 4 && parts[0] == profileKey && parts[2] == searchesKey:
+		if p.profile(parts[1], line) != nil {
+			p.search(parts[1], parts[3], line, e.Value())
+		}
+	case parts[len(parts)-1] == searchesKey && (len(parts) == 1 || len(parts) == 3 && parts[0] == profileKey):
+		p.wrong(line, "%s: searches have a section of their own, [searches] or [profile.NAME.searches], and in it a line for each", strings.Join(parts, "."))
+	case len(parts) == 1 && parts[0] != profileKey:
 		p.option(p.file.Defaults, FromDefaults, parts[0], line, e.Value())
-	case len(parts) == 3 && parts[0] == "profile":
+	case len(parts) == 3 && parts[0] == profileKey:
 		if layer := p.profile(parts[1], line); layer != nil {
 			p.option(layer, FromProfile, parts[2], line, e.Value())
 		}

@@ -11,6 +11,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
+	"strings"
 	"time"
 
 	"go.etcd.io/bbolt"
@@ -76,6 +78,20 @@ func (s *Store) SetKeywords(doc archive.ID, keywords []string) error {
 		return s.put(bucketKeywords, doc, nil)
 	}
 	return s.putJSON(bucketKeywords, doc, keywords)
+}
+
+// WithKeyword returns the inbox documents for which a keyword is kept, in any case, by ascending id.
+func (s *Store) WithKeyword(word string) (docs []archive.ID) {
+	_ = s.db.View(func(tx *bbolt.Tx) error { // its only error is that the store is closed
+		return tx.Bucket([]byte(bucketKeywords)).ForEach(func(k, v []byte) error {
+			var keywords []string
+			if json.Unmarshal(v, &keywords) == nil && slices.ContainsFunc(keywords, func(have string) bool { return strings.EqualFold(have, word) }) {
+				docs = append(docs, archive.ID(binary.BigEndian.Uint64(k))) //nolint:gosec // bits
+			}
+			return nil
+		})
+	})
+	return docs
 }
 
 // Defaults returns what was set on a folder itself for uploads into it, or below it, to take

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -117,6 +118,21 @@ func TestKeywords(t *testing.T) {
 		t.Errorf("forgetting one document's keywords took another's along: got %q, %v", got, ok)
 	}
 	must(t, s.SetKeywords(4, nil)) // nothing to forget
+}
+
+func TestWithKeyword(t *testing.T) {
+	s := open(t, filepath.Join(t.TempDir(), "state.db"))
+	for id, keywords := range map[archive.ID][]string{3: {"Open", "new"}, 1: {"open"}, 2: {"opened"}, 4: {}} {
+		if err := s.SetKeywords(id, keywords); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := s.WithKeyword("open"); !slices.Equal(got, []archive.ID{1, 3}) {
+		t.Errorf("got %v", got)
+	}
+	if got := s.WithKeyword("nothing"); got != nil {
+		t.Errorf("got %v", got)
+	}
 }
 
 func TestDefaults(t *testing.T) {

@@ -5,8 +5,9 @@
 //	.archivefs/documents/ID/   what the service has of a document
 //	.archivefs/by-id/ID        a link to the document's file
 //	.archivefs/search/QUERY/   links to the files of the documents that match
+//	.archivefs/by-keyword/WORD/  links to those with a keyword; a document moved there gets it
 //
-// The last three list nothing: open their entries by name.
+// The last four list nothing: open their entries by name.
 //
 // A Tree describes the directory by nodes of three types, Dir, File and Link, which the caller
 // translates for the kernel. A Mount provides what they show. The files of documents and uploads
@@ -41,6 +42,7 @@ const (
 	documentsName = "documents"
 	byIDName      = "by-id"
 	searchName    = "search"
+	byKeywordName = "by-keyword"
 )
 
 // Mount provides what the control directory shows.
@@ -51,12 +53,16 @@ type Mount interface {
 	Uploads
 	// Status returns the content of status.json.
 	Status() any
+	// RereadSearches reads the saved searches again, and passes them to SetSearches.
+	RereadSearches() error
 }
 
 // Service is the part of the archive service that the control directory uses.
 type Service interface {
 	Data(ctx context.Context, doc archive.ID) (archive.DocumentData, error)
 	Search(ctx context.Context, s archive.Search, limit int) (archive.Hits, error)
+	// WithKeyword returns the inbox documents for which the mount keeps a keyword.
+	WithKeyword(word string) []archive.ID
 }
 
 // Folders are the folders that the mount shows.
@@ -126,6 +132,7 @@ type Tree struct {
 	abouts   *cache.Listings[archive.ID, about]
 	searches *cache.Listings[string, *found]
 	waited   atomic.Bool
+	saved    atomic.Pointer[[]Saved]
 }
 
 // New makes a Tree that trusts answers of the service for ttl. It sends no request.
@@ -144,7 +151,8 @@ func (t *Tree) Root() *Dir {
 		named{uploadsName, t.uploads()},
 		named{documentsName, t.documents()},
 		named{byIDName, t.byID()},
-		named{searchName, t.queries()})
+		named{searchName, t.queries()},
+		named{byKeywordName, t.keywords()})
 	root.SetAttr = t.setAttr
 	return root
 }
@@ -180,6 +188,9 @@ func NoteWaited(dir string, waited bool) error {
 func (t *Tree) Waited() bool { return t.waited.Load() }
 
 func (t *Tree) setAttr(attr string, value []byte) error {
+	if attr == rereadAttr {
+		return t.mount.RereadSearches()
+	}
 	waited, err := strconv.ParseBool(string(value))
 	switch {
 	case attr != waitedAttr:

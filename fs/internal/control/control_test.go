@@ -32,8 +32,9 @@ type fakeMount struct {
 	lacks   map[cache.Key]error // result of Measure for a rendition
 	uploads []Upload            // pending
 	locals  []Upload
+	kept    []archive.ID
 	// Search and Locate fail with these.
-	searchErr, locateErr error
+	searchErr, locateErr, rereadErr error
 
 	asked, searched, located, measured int
 	evicted                            []cache.Key
@@ -116,6 +117,10 @@ func (m *fakeMount) Upload(id string) (Upload, bool) {
 	}
 	return Upload{}, false
 }
+
+func (m *fakeMount) WithKeyword(string) []archive.ID { return m.kept }
+
+func (m *fakeMount) RereadSearches() error { return m.rereadErr }
 
 func (m *fakeMount) UploadFile(id string) (Node, error) { return &fakeFile{mount: m, id: id}, nil }
 
@@ -235,7 +240,7 @@ func TestRootIsDescribed(t *testing.T) {
 
 func TestRoot(t *testing.T) {
 	tr, now := tree(&fakeMount{})
-	lists(t, tr, "", "status.json", "uploads", "documents", "by-id", "search")
+	lists(t, tr, "", "status.json", "uploads", "documents", "by-id", "search", "by-keyword")
 	numbers := map[uint64]bool{0: true, inode.Control: true}
 	entries, err := tr.Root().List(t.Context())
 	for _, e := range entries {
@@ -247,7 +252,7 @@ func TestRoot(t *testing.T) {
 	if err != nil {
 		t.Error(err)
 	}
-	for _, empty := range []string{"uploads", "documents", "by-id", "search"} {
+	for _, empty := range []string{"uploads", "documents", "by-id", "search", "by-keyword"} {
 		lists(t, tr, empty)
 	}
 	status := finds[*File](t, tr, "status.json")

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 
@@ -32,20 +33,35 @@ func (t *Tree) queries() *Dir {
 		case names.IsJunk(name), strings.HasPrefix(name, "."):
 			return nil, syscall.ENOENT
 		}
-		path := below(searchName, name)
-		if _, err := t.search(ctx, name); err != nil {
+		asked, path := ask(name), below(searchName, name)
+		if _, err := t.search(ctx, asked); err != nil {
 			return nil, failed("search", path, err)
 		}
-		return t.results(name, path), nil
+		return t.results(asked, path), nil
 	}}
 }
 
-// results has a link for each document that matches a query.
-func (t *Tree) results(query, path string) *Dir {
+// question is a search with the key of its hits in the cache.
+type question struct {
+	key string
+	q   query.Query
+	err error // of the query
+}
+
+// ask parses a query.
+func ask(text string) question {
+	q, err := query.Parse(text)
+	return question{text, q, err}
+}
+
+// results has a link for each document that a search finds. Its size is the number of documents, 0
+// while the search is not cached.
+func (t *Tree) results(asked question, path string) *Dir {
+	up := strings.Repeat("../", strings.Count(path, "/")+1)
 	return &Dir{
-		Ino: inode.OfPath(path),
+		Ino: inode.OfPath(path), Path: path, Keyword: asked.keyword(),
 		Lookup: func(ctx context.Context, name string) (Node, error) {
-			found, err := t.search(ctx, query)
+			found, err := t.search(ctx, asked)
 			if err != nil {
 				return nil, failed("search", path, err)
 			}
@@ -55,12 +71,12 @@ func (t *Tree) results(query, path string) *Dir {
 			}
 			// With the id in the path, another document under the same name has another inode.
 			ino := inode.OfPath(path + "/" + name + "\x00" + idName(hit.Document) + " " + idName(hit.Folder))
-			return t.link(ino, "../../../", hit.Document, hit.Created, func(ctx context.Context) Folder {
+			return t.link(ino, up, hit.Document, hit.Created, func(ctx context.Context) Folder {
 				return t.folder(ctx, found, hit.Folder)
 			}), nil
 		},
 		List: func(ctx context.Context) ([]Entry, error) {
-			found, err := t.search(ctx, query)
+			found, err := t.search(ctx, asked)
 			if err != nil {
 				return nil, failed("search", path, err)
 			}
@@ -70,30 +86,53 @@ func (t *Tree) results(query, path string) *Dir {
 			}
 			return list, nil
 		},
+		Size: func() int64 {
+			known, ok := t.searches.Peek(asked.key)
+			if !ok {
+				return 0
+			}
+			return int64(known.Value.total)
+		},
+		GetAttr: func(ctx context.Context, attr string) ([]byte, error) {
+			if attr != hitsAttr {
+				return nil, syscall.ENOTSUP
+			}
+			found, err := t.search(ctx, asked)
+			if err != nil {
+				return nil, failed("search", path, err)
+			}
+			return strconv.AppendInt(nil, int64(found.total), 10), nil
+		},
 	}
 }
 
-// search returns the hits of a query, which are trusted as long as a listing.
-func (t *Tree) search(ctx context.Context, text string) (*found, error) {
-	q, err := query.Parse(text)
-	if err != nil {
-		return nil, errno.Refuse(syscall.EINVAL, archive.Printable(err.Error()))
+// hitsAttr is the attribute of a directory of hits with their number. listxattr does not list it: it
+// can cost a request.
+const hitsAttr = "user.archive.hits"
+
+// search returns the hits of a search, which are trusted as long as a listing.
+func (t *Tree) search(ctx context.Context, asked question) (*found, error) {
+	if asked.err != nil {
+		return nil, errno.Refuse(syscall.EINVAL, archive.Printable(asked.err.Error()))
 	}
-	got, err := t.searches.Get(ctx, text, func(ctx context.Context) (*found, error) {
-		folder, err := t.mount.FolderNamed(ctx, q.In)
+	got, err := t.searches.Get(ctx, asked.key, func(ctx context.Context) (*found, error) {
+		folder, err := t.mount.FolderNamed(ctx, asked.q.In)
 		if err != nil {
 			return nil, err
 		}
-		s := q.Search
+		s := asked.q.Search
 		s.Folder = folder
 		hits, err := t.mount.Search(ctx, s, maxHits)
+		if word := asked.keyword(); word != "" {
+			hits, err = t.withKept(ctx, word, hits, err)
+		}
 		if err != nil {
 			return nil, err
 		}
 		if hits.Total > len(hits.List) {
-			t.log.Warnf("%d documents are found by %q; the first %d are shown", hits.Total, text, len(hits.List))
+			t.log.Warnf("%d documents are found by %q; the first %d are shown", hits.Total, asked.key, len(hits.List))
 		}
-		return t.newFound(hits.List), nil
+		return t.newFound(hits), nil
 	})
 	if archive.KindOf(err) == archive.KindUnsupported {
 		return nil, errno.Refuse(syscall.ENOTSUP, "the service has no search: "+err.Error())
@@ -105,18 +144,19 @@ func (t *Tree) search(ctx context.Context, text string) (*found, error) {
 // folder. They get no extension, because hits do not say what documents contain.
 type found struct {
 	names  []string // sorted
+	total  int      // how many documents match, with those that have no link
 	byName map[string]*archive.Hit
 	wanted map[archive.ID]string // the folders of the hits, with their mandators
 	// located has these folders. The first READLINK locates all of them.
 	located *cache.Listings[struct{}, map[archive.ID]Folder]
 }
 
-func (t *Tree) newFound(hits []archive.Hit) *found {
+func (t *Tree) newFound(of archive.Hits) *found {
+	hits := slices.Clone(of.List)
 	s := &found{
-		byName: make(map[string]*archive.Hit, len(hits)), wanted: map[archive.ID]string{},
+		total: max(of.Total, len(hits)), byName: make(map[string]*archive.Hit, len(hits)), wanted: map[archive.ID]string{},
 		located: cache.NewListings[struct{}, map[archive.ID]Folder](1, t.ttl, t.now),
 	}
-	hits = slices.Clone(hits)
 	slices.SortFunc(hits, func(a, b archive.Hit) int { return cmp.Compare(a.Document, b.Document) })
 	taken := func(name string) bool { return s.byName[name] != nil }
 	for i := range hits {

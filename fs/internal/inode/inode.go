@@ -66,6 +66,8 @@ const (
 	Documents = 5 << 2
 	ByID      = 6 << 2
 	Search    = 7 << 2
+	Searches  = 8 << 2
+	ByKeyword = 9 << 2
 )
 
 // OfPath returns the inode number of an entry that the control directory makes on lookup, in the

@@ -43,6 +43,7 @@ var (
 	_ = fusefs.NodeRmdirer((*controlDir)(nil))
 	_ = fusefs.NodeRenamer((*controlDir)(nil))
 	_ = fusefs.NodeSetxattrer((*controlDir)(nil))
+	_ = fusefs.NodeGetxattrer((*controlDir)(nil))
 	_ = fusefs.NodeOpener((*controlFile)(nil))
 	_ = fusefs.NodeReadlinker((*controlLink)(nil))
 	_ = fusefs.FileReader(snapshot(nil))
@@ -162,8 +163,12 @@ func (n *controlDir) Readdir(ctx context.Context) (fusefs.DirStream, syscall.Err
 	return fusefs.NewListDirStream(list), 0
 }
 
-func (n *controlDir) Create(context.Context, string, uint32, uint32, *fuse.EntryOut) (*fusefs.Inode, fusefs.FileHandle, uint32, syscall.Errno) {
-	return nil, nil, 0, syscall.EPERM
+func (n *controlDir) Create(_ context.Context, name string, _, _ uint32, _ *fuse.EntryOut) (*fusefs.Inode, fusefs.FileHandle, uint32, syscall.Errno) {
+	if n.dir.Keyword == "" {
+		return nil, nil, 0, syscall.EPERM
+	}
+	return nil, nil, 0, n.k.Errnos.Of("create", n.dir.Path+"/"+name,
+		errno.Refuse(syscall.EPERM, "only a document of the archive can be given a keyword: move one of an inbox here, it stays there; put a new file into a folder first"))
 }
 
 func (n *controlDir) Mkdir(context.Context, string, uint32, *fuse.EntryOut) (*fusefs.Inode, syscall.Errno) {
@@ -200,6 +205,17 @@ func (n *controlDir) Setxattr(_ context.Context, attr string, data []byte, _ uin
 		return syscall.ENOTSUP
 	}
 	return n.k.controlErrno(n.dir.SetAttr(attr, data))
+}
+
+func (n *controlDir) Getxattr(ctx context.Context, attr string, dest []byte) (uint32, syscall.Errno) {
+	if n.dir.GetAttr == nil {
+		return 0, syscall.ENOTSUP
+	}
+	value, err := n.dir.GetAttr(ctx, attr)
+	if err != nil {
+		return 0, n.k.controlErrno(err)
+	}
+	return reply(dest, value)
 }
 
 // controlFile is a file. Each open takes a snapshot of its content.

@@ -10,10 +10,13 @@ import (
 	fusefs "github.com/hanwen/go-fuse/v2/fs"
 	"github.com/hanwen/go-fuse/v2/fuse"
 
+	"github.com/archivefs/archivefs/archive"
 	"github.com/archivefs/archivefs/fs/internal/attrs"
 	"github.com/archivefs/archivefs/fs/internal/callers"
 	"github.com/archivefs/archivefs/fs/internal/content"
+	"github.com/archivefs/archivefs/fs/internal/control"
 	"github.com/archivefs/archivefs/fs/internal/errno"
+	"github.com/archivefs/archivefs/fs/internal/inode"
 	"github.com/archivefs/archivefs/fs/internal/names"
 	"github.com/archivefs/archivefs/fs/internal/pictures"
 	"github.com/archivefs/archivefs/fs/internal/staging"
@@ -45,6 +48,7 @@ type dirHandle struct {
 	next    int
 	last    *tree.Entry
 	looked  int           // entries that were sent with attributes
+	extra   bool          // the saved searches come behind the entries
 	out     fuse.DirEntry // of last; the library copies it
 }
 
@@ -73,6 +77,13 @@ func (n *dirNode) Lookup(ctx context.Context, name string, out *fuse.EntryOut) (
 	}
 	if d.Kind == tree.RootDir && name == tree.ControlName {
 		return n.k.showControl(ctx, &n.Inode, n.k.Control.Root(), out)
+	}
+	if d.Kind == tree.RootDir && name == tree.SearchesName {
+		searches := n.k.Control.Searches()
+		if searches == nil {
+			return nil, syscall.ENOENT // with no timeout: it comes with the first search
+		}
+		return n.k.showControl(ctx, &n.Inode, searches, out)
 	}
 	content.Walked{Dir: d, Env: n.k.Contents}.LookingUp(ctx, name)
 	e, err := d.Tree.Lookup(ctx, d, name)
@@ -133,8 +144,9 @@ func (n *dirNode) OpendirHandle(ctx context.Context, _ uint32) (fusefs.FileHandl
 	if !byName {
 		n.k.Reps.Settle(ctx) // lengths depend on it
 	}
-	h := &dirHandle{n: n}
+	h := &dirHandle{n: n, extra: n.d.Kind == tree.RootDir && n.k.Control.Searches() != nil}
 	h.listing, h.entries = listingOf(n.d, byName)
+	h.listing.searches = h.extra
 	if w == nil {
 		n.showPictures(ctx, h.entries)
 	}
@@ -194,6 +206,11 @@ func (h *dirHandle) Readdirent(context.Context) (*fuse.DirEntry, syscall.Errno) 
 		}
 	}
 	h.need()
+	if at == len(dots)+len(h.entries) && h.extra {
+		h.next, h.last = h.next+1, nil
+		h.out = fuse.DirEntry{Off: uint64(h.next), Name: tree.SearchesName, Mode: fuse.S_IFDIR, Ino: inode.Searches} //nolint:gosec // an index
+		return &h.out, 0
+	}
 	if at >= len(dots)+len(h.entries) {
 		if h.keep && h.looked >= len(h.entries) {
 			h.n.list.wasWhole()
@@ -242,7 +259,7 @@ func (h *dirHandle) need() {
 
 func (h *dirHandle) Seekdir(_ context.Context, off uint64) syscall.Errno {
 	h.need()
-	if off > uint64(len(dots)+len(h.entries)) {
+	if off > uint64(len(dots)+len(h.entries)+1) {
 		return syscall.EINVAL
 	}
 	h.next = int(off) //nolint:gosec // at most the length of a slice
@@ -330,9 +347,12 @@ func (n *dirNode) Rmdir(ctx context.Context, name string) syscall.Errno {
 // its message for EINVAL is nonsense.
 func (n *dirNode) Rename(ctx context.Context, name string, newParent fusefs.InodeEmbedder, newName string, flags uint32) syscall.Errno {
 	d := n.d
+	if into, ok := newParent.(*controlDir); ok && into.dir.Keyword != "" {
+		return n.addKeyword(ctx, name, into.dir, newName)
+	}
 	to, ok := newParent.(*dirNode)
 	if !ok {
-		return n.k.Errnos.Of("rename", d.PathOf(name), errno.Refuse(syscall.EPERM, "nothing can be put into "+tree.ControlName))
+		return n.k.Errnos.Of("rename", d.PathOf(name), errno.Refuse(syscall.EPERM, "nothing can be put into "+tree.ControlName+" or "+tree.SearchesName))
 	}
 	d.Lease.ExtendTo(&to.d.Lease)
 	errno := n.k.changeNames(ctx, func(ctx context.Context) syscall.Errno {
@@ -343,6 +363,34 @@ func (n *dirNode) Rename(ctx context.Context, name string, newParent fusefs.Inod
 		return syscall.EPERM
 	}
 	return errno
+}
+
+// addKeyword gives the document of a name the keyword of a directory, to which it was moved. The kernel
+// takes the document for moved until it looks up either name again, which finds the document in its folder,
+// and a link to it in the directory.
+func (n *dirNode) addKeyword(ctx context.Context, name string, into *control.Dir, newName string) syscall.Errno {
+	d := n.d
+	return n.k.changeNames(ctx, func(ctx context.Context) syscall.Errno {
+		err := n.k.Staging.MayChange()
+		var e *tree.Entry
+		if err == nil {
+			e, err = d.Tree.Lookup(ctx, d, name)
+		}
+		switch {
+		case err != nil:
+		case e.Dir != nil:
+			err = errno.Refuse(syscall.EPERM, "only documents have keywords")
+		case newName != name:
+			err = errno.Refuse(syscall.EPERM, "a document that is given a keyword keeps its name")
+		default:
+			err = staging.FileOf(d, e).AddKeyword(ctx, into.Keyword)
+		}
+		if err == nil {
+			n.k.Control.KeywordAdded()
+			n.k.Epochs.Begin()
+		}
+		return n.k.Errnos.Of("give the keyword "+archive.Printable(into.Keyword), d.PathOf(name), err)
+	}, placed{d, name})
 }
 
 func (n *dirNode) Getxattr(ctx context.Context, name string, dest []byte) (uint32, syscall.Errno) {

@@ -30,6 +30,8 @@ type listing struct {
 	// serials are of the service's listings, with which names and attributes expire in the kernel.
 	serials [2]uint64
 	byName  bool // documents have no attributes
+	// searches says that the directory of saved searches is among the names.
+	searches bool
 	// whole says that everything had its attributes. It is guarded by mu of kernelList.
 	whole bool
 }
@@ -40,7 +42,7 @@ type drop uint64
 // serves reports whether the kernel may list t from its cache in place of want: t lacks no attributes
 // either, which the kernel would request one by one.
 func (t *listing) serves(want *listing) bool {
-	return t.version == want.version && t.serials == want.serials && (t.whole || want.byName)
+	return t.version == want.version && t.serials == want.serials && t.searches == want.searches && (t.whole || want.byName)
 }
 
 // opening reports whether the kernel is to cache what it reads through a handle with the listing want,

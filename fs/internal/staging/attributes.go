@@ -2,7 +2,9 @@ package staging
 
 import (
 	"context"
+	"errors"
 	"maps"
+	"slices"
 	"syscall"
 
 	"github.com/archivefs/archivefs/archive"
@@ -110,6 +112,27 @@ func (n documentAttrs) Change(ctx context.Context, a xattr.Attr, value []byte) e
 	d.Update(&doc)
 	f.ForgetData(doc.ID)
 	return nil
+}
+
+// keywordsAttr is the attribute with the keywords of a file.
+const keywordsAttr = xattr.Prefix + "keywords"
+
+// AddKeyword gives the document a keyword, unless it has it. That of an inbox document is kept until it
+// is archived, as if the attribute had been set.
+func (f *File) AddKeyword(ctx context.Context, word string) error {
+	if f.Pending() != nil {
+		return errno.Refuse(syscall.EPERM, "the file is not archived yet, and gets keywords by its attribute "+keywordsAttr)
+	}
+	n := documentAttrs{f}
+	value, err := attrs.Get(ctx, n, keywordsAttr)
+	if err != nil && !errors.Is(err, attrs.ErrAbsent) {
+		return err
+	}
+	keywords, err := xattr.ParseKeywords(value)
+	if err != nil || slices.Contains(keywords, word) {
+		return err
+	}
+	return attrs.Set(ctx, n, keywordsAttr, xattr.FormatKeywords(append(keywords, word)), 0)
 }
 
 // localAttrs are the attributes of a file whose bytes are staged. They are in its record and go

@@ -589,6 +589,7 @@ func (d *Dir) IsCompacted() bool {
 
 // Names at the top of the mount that are not mandators.
 const (
-	InboxesName = "inboxes"
-	ControlName = ".archivefs"
+	InboxesName  = "inboxes"
+	ControlName  = ".archivefs"
+	SearchesName = "searches"
 )

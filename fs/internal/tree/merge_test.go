@@ -210,8 +210,8 @@ func TestNamesOfFolders(t *testing.T) {
 
 func TestMandatorsNamedLikeWhatTheMountHas(t *testing.T) {
 	tr := newTree()
-	tr.folders(tr.Root, "1 inboxes", "2 .archivefs", "3 Inboxes", "4 Muster GmbH")
-	wantShown(t, tr.Root, ".archivefs (2)/ = 2", "Inboxes/ = 3", "Muster GmbH/ = 4", "inboxes (1)/ = 1")
+	tr.folders(tr.Root, "1 inboxes", "2 .archivefs", "3 Inboxes", "4 Muster GmbH", "5 searches")
+	wantShown(t, tr.Root, ".archivefs (2)/ = 2", "Inboxes/ = 3", "Muster GmbH/ = 4", "inboxes (1)/ = 1", "searches (5)/ = 5")
 	if e := tr.Root.Get(InboxesName); e == nil || e.Dir.Kind != InboxesDir {
 		t.Errorf("inboxes is %+v", e)
 	}

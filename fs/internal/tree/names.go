@@ -341,7 +341,7 @@ func (s *nameSet) Documents() []idEntry { return s.Here().Docs.List }
 
 // Taken reports whether a name is in use.
 func (s *nameSet) Taken(name string) bool {
-	return s.Here().Names.Get(name) != nil || s.dir.Kind == RootDir && (name == InboxesName || name == ControlName)
+	return s.Here().Names.Get(name) != nil || s.dir.Kind == RootDir && (name == InboxesName || name == ControlName || name == SearchesName)
 }
 
 // Add shows an entry under its name.

@@ -115,6 +115,9 @@ func (r *renewal) end() {
 
 // renew is one reload.
 func (s *session) renew(ctx context.Context, c *cli.Context) {
+	if err := s.fs.RereadSearches(); err != nil {
+		s.log.Warnf("the saved searches stay as they are: %v", err)
+	}
 	if err := s.reread(ctx, c); err != nil {
 		s.log.Warnf("options and credentials stay as they are: %v", err)
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/archivefs/archivefs/apiclient"
 	"github.com/archivefs/archivefs/cmd/archivefs/internal/command"
 	"github.com/archivefs/archivefs/internal/config"
+	"github.com/archivefs/archivefs/internal/query"
 )
 
 // Print prints a line for each option, in alphabetical order.
@@ -83,6 +84,15 @@ func WrongValues(files config.Files) (problems config.Problems) {
 		for _, layer := range layers {
 			for name, value := range layer {
 				problems = append(problems, try(name, value)...)
+			}
+		}
+	}
+	for _, f := range files {
+		for _, searches := range f.Searches {
+			for _, s := range searches {
+				if _, err := query.Parse(s.Query); err != nil {
+					problems = append(problems, config.Problem{File: s.File, Line: s.Line, Text: s.Name + ": " + err.Error()})
+				}
 			}
 		}
 	}

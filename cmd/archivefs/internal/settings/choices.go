@@ -15,6 +15,7 @@ import (
 
 	"github.com/archivefs/archivefs/cmd/archivefs/internal/cmdline"
 	"github.com/archivefs/archivefs/cmd/archivefs/internal/command"
+	"github.com/archivefs/archivefs/fs"
 	"github.com/archivefs/archivefs/internal/config"
 )
 
@@ -56,7 +57,6 @@ func FileOptions() []config.Option {
 
 // ReadConfig reads the configuration files, or the one of --config.
 func ReadConfig(c *cli.Context) (config.Files, error) {
-	paths := config.Places()
 	if path := c.String("config"); path != "" {
 		if err := IsFile(path); err != nil {
 			return nil, config.WrongOption("config", "%v", err)
@@ -68,10 +68,30 @@ func ReadConfig(c *cli.Context) (config.Files, error) {
 		if err := c.Set("config", path); err != nil {
 			return nil, err
 		}
-		paths = []string{path}
 	}
-	files, problems := config.Load(paths, FileOptions())
+	files, problems := config.Load(ConfigPaths(c), FileOptions())
 	return files, problems.Error()
+}
+
+// ConfigPaths are the paths of the configuration files, the strongest first.
+func ConfigPaths(c *cli.Context) []string {
+	if path := c.String("config"); path != "" {
+		return []string{path}
+	}
+	return config.Places()
+}
+
+// searchReader returns a function that reads the saved searches of a profile (empty for none) from
+// configuration files.
+func searchReader(paths []string, profile string) func() ([]fs.Search, error) {
+	return func() ([]fs.Search, error) {
+		files, problems := config.Load(paths, FileOptions())
+		var list []fs.Search
+		for _, s := range files.Searches(profile) {
+			list = append(list, fs.Search{Name: s.Name, Query: s.Query})
+		}
+		return list, problems.Error()
+	}
 }
 
 // Choices are the chosen options, and where they were chosen.

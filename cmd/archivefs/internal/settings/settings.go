@@ -157,6 +157,7 @@ func Read(c *cli.Context) (*Mount, error) {
 		return nil, all.Blame(err)
 	}
 	s.Chosen, s.Nonempty = all, c.Bool("nonempty")
+	s.Fs.ReadSearches = searchReader(ConfigPaths(c), profile)
 	return s, s.readMountpoint(c, mountpoint)
 }
 

@@ -1,0 +1,72 @@
+package control
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/archivefs/archivefs/fs/internal/inode"
+)
+
+// SearchesName is the name of the directory of saved searches at the top of the mount.
+const SearchesName = "searches"
+
+// Saved is a saved search: a query with the name of its directory.
+type Saved struct{ Name, Query string }
+
+// SetSearches replaces the saved searches. It keeps the slice.
+func (t *Tree) SetSearches(list []Saved) { t.saved.Store(&list) }
+
+// Searches returns the directory of the saved searches, nil without any. It is not part of the control
+// directory, and is listed. A search is sent to the service when its own directory is opened, or a
+// name in it is looked up; nothing above that sends one.
+func (t *Tree) Searches() *Dir {
+	if len(t.savedSearches()) == 0 {
+		return nil
+	}
+	return &Dir{
+		Ino: inode.Searches, Path: SearchesName,
+		Lookup: func(_ context.Context, name string) (Node, error) {
+			list := t.savedSearches()
+			i := slices.IndexFunc(list, func(s Saved) bool { return s.Name == name })
+			if i < 0 {
+				return nil, syscall.ENOENT
+			}
+			dir := t.results(ask(list[i].Query), SearchesName+"/"+name)
+			dir.Ino = list[i].ino()
+			return dir, nil
+		},
+		List: func(context.Context) ([]Entry, error) {
+			var entries []Entry
+			for _, s := range t.savedSearches() {
+				entries = append(entries, Entry{Name: s.Name, Mode: syscall.S_IFDIR, Ino: s.ino()})
+			}
+			return entries, nil
+		},
+	}
+}
+
+func (t *Tree) savedSearches() []Saved {
+	if list := t.saved.Load(); list != nil {
+		return *list
+	}
+	return nil
+}
+
+// ino is the inode number of the directory. Another query under the same name has another one.
+func (s *Saved) ino() uint64 { return inode.OfPath(SearchesName + "/" + s.Name + "\x00" + s.Query) }
+
+// rereadAttr is set on the control directory after the saved searches in the configuration changed.
+const rereadAttr = "user.archive.searches"
+
+// RereadSearches makes the mount at dir read the saved searches again.
+func RereadSearches(dir string) error {
+	if err := unix.Setxattr(filepath.Join(dir, Name), rereadAttr, []byte("reread"), 0); err != nil {
+		return fmt.Errorf("make the mount at %s read its searches again: %w", dir, err)
+	}
+	return nil
+}
