@@ -33,13 +33,12 @@ func MayLetOthersIn(uid int, conf string) error {
 // process waits for us, and if we looked into dir we would wait for ourselves.
 func IsAutomount(dir string) bool { return doctor.Automount(Mountinfo("self"), dir) }
 
-// IsLeft reports whether a killed process left the mount of an archive at dir.
+// IsLeft reports whether a killed process left the mount of an archive at dir. It looks into no automount.
 func IsLeft(dir string) bool {
-	if !IsStale(dir) {
+	if _, ours := At(dir); !ours && Mountinfo("self") != "" { // some systems have no list
 		return false
 	}
-	_, ours := At(dir)
-	return ours || Mountinfo("self") == "" // this system has no list
+	return IsStale(dir)
 }
 
 // TakeOver detaches the mount of an archive that a killed process left at dir, right before the
