@@ -43,7 +43,9 @@ type Bus struct {
 	chosen func(token string)
 	closed chan struct{}
 
-	mu sync.Mutex
+	// calling is held during Notify: what becomes of the message may be heard before its id.
+	calling sync.Mutex
+	mu      sync.Mutex
 	// conn is the connection to the bus, nil for none.
 	conn *dbus.Conn // +checklocks:mu
 	// shown is the message on the screen.
@@ -69,7 +71,7 @@ func dialSession(options ...dbus.ConnOption) (*dbus.Conn, error) {
 	address, set := os.LookupEnv("DBUS_SESSION_BUS_ADDRESS")
 	if dir := os.Getenv("XDG_RUNTIME_DIR"); !set && dir != "" {
 		socket := filepath.Join(dir, "bus")
-		if _, err := os.Stat(socket); err == nil {
+		if _, err := os.Stat(socket); err == nil { //nolint:gosec // a directory of the session
 			address = "unix:path=" + dbus.EscapeBusAddressValue(socket)
 		}
 	}
@@ -173,6 +175,8 @@ func (b *Bus) notify(ctx context.Context, conn *dbus.Conn, m *Message) error {
 		"category":      dbus.MakeVariant("transfer.error"),
 		"urgency":       dbus.MakeVariant(urgency),
 	}
+	b.calling.Lock()
+	defer b.calling.Unlock()
 	var id uint32
 	const asLongAsUsual = int32(-1)
 	call := desktop.CallWithContext(ctx, service+".Notify", 0, app, replaces, app, summary, body, actions, hints, asLongAsUsual)
@@ -208,6 +212,7 @@ func (b *Bus) listen(signals <-chan *dbus.Signal) {
 			continue
 		}
 		id, _ := s.Body[0].(uint32)
+		b.calling.Lock()
 		b.mu.Lock()
 		ours := id != 0 && id == b.shown.id && s.Sender == b.shown.owner
 		token := b.shown.token
@@ -218,6 +223,7 @@ func (b *Bus) listen(signals <-chan *dbus.Signal) {
 			b.shown.id, b.shown.token = 0, ""
 		}
 		b.mu.Unlock()
+		b.calling.Unlock()
 		if !ours {
 			continue
 		}

@@ -170,3 +170,21 @@ func TestNoSessionBus(t *testing.T) {
 		t.Error("shown by nobody")
 	}
 }
+
+// A desktop may say what was chosen before the mount has read which id the message got.
+func TestChosenAtOnce(t *testing.T) {
+	desk, b, chosen := session(t, all...)
+	for i := range 100 {
+		shown := make(chan error, 1)
+		go func() { shown <- b.Show(t.Context(), &Message{Summary: "one"}) }()
+		desk.Invoke(desk.Next().ID, "show", "")
+		select {
+		case <-chosen:
+		case <-time.After(limit):
+			t.Fatalf("nothing was chosen the %dth time", i)
+		}
+		if err := <-shown; err != nil {
+			t.Fatal(err)
+		}
+	}
+}

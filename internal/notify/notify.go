@@ -123,7 +123,7 @@ func (n *Notifier) run(ctx context.Context) {
 		timer.Stop()
 		n.change(func(g *group) {
 			if at, any := g.due(); any {
-				timer.Reset(at.Sub(time.Now()))
+				timer.Reset(time.Until(at))
 			}
 		})
 		select {

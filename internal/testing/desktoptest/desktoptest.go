@@ -54,7 +54,7 @@ type Bus struct {
 // Start starts a bus whose notification service has these capabilities, until the test ends.
 func Start(t testing.TB, capabilities ...string) *Bus {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "bus") // the path of a socket is short
+	dir, err := os.MkdirTemp("", "bus") //nolint:usetesting // the path of a socket is short
 	if err != nil {
 		t.Fatal(err)
 	}

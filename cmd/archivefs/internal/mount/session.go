@@ -96,7 +96,7 @@ func (s *session) open(ctx context.Context) error {
 	o.Archive, o.Log, o.Source, o.Version = s.client, s.log, s.client.BaseURL(), command.Version()
 	o.PID, o.StateDir, o.Sleep = os.Getpid(), s.dirs.State, s.client.Sleep
 	diskFailed := func(error) {}
-	if n := s.notifier(o.Cure); n != nil {
+	if n := s.notifier(o.Cure); n != nil { //nolint:contextcheck // it ends with the session
 		o.Notifier, diskFailed = n, n.DiskFailed
 	}
 	if o.Content, err = cache.OpenContent(cache.Options{

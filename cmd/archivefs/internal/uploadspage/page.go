@@ -144,7 +144,7 @@ func (p *Page) Serve(ctx context.Context, ln net.Listener) error {
 	if err := srv.Shutdown(limit); err != nil {
 		_ = srv.Close() // the mount may hang; the requests end with the process
 	}
-	<-served
+	<-served //nolint:errcheck // that it was closed
 	return nil
 }
 

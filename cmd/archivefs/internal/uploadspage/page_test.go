@@ -304,8 +304,11 @@ func TestStrangers(t *testing.T) {
 		}
 	}
 	for _, header := range [][]string{
-		{"Origin", "http://evil.example"}, {"Origin", "null"}, {"Origin", "http://127.0.0.1:1"},
-		{"Sec-Fetch-Site", "cross-site"}, {"Sec-Fetch-Site", "same-site", "Origin", b.base}, // another port of this machine
+		{"Origin", "http://evil.example"},
+		{"Origin", "null"},
+		{"Origin", "http://127.0.0.1:1"},
+		{"Sec-Fetch-Site", "cross-site"},
+		{"Sec-Fetch-Site", "same-site", "Origin", b.base}, // another port of this machine
 	} {
 		r, err := b.request(http.MethodPost, b.base+"/retry/refused", "", header...)
 		if err != nil {

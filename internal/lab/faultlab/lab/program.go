@@ -50,7 +50,7 @@ func (r *run) mount(strike history.Strike) (p *program, ready bool, err error) {
 	p.cmd = exec.Command(r.bench.Program, "mount", //nolint:gosec,noctx // the program under test; it is ended by the session
 		"--base-url", "http://"+r.proxy.Addr()+r.service.base(), "--state-dir", filepath.Join(r.diskDir(), "state"),
 		"--writes", string(r.h.Writes), "--ttl", timeToLive.String(), "--retry-for", retryFor.String(),
-		"--timeout", timeout.String(), "--time-zone", "UTC", r.mountpoint())
+		"--timeout", timeout.String(), "--time-zone", "UTC", "--notify", "none", r.mountpoint())
 	p.cmd.Env = append(os.Environ(), "ARCHIVEFS_API_KEY="+apiKey, "HOME="+r.dir, "ARCHIVEFS_FAULT_LOG="+r.pointLog(),
 		fmt.Sprintf("ARCHIVEFS_FAULT_BOOT=run %d of the machine", r.crashes),
 		fmt.Sprintf("ARCHIVEFS_FAULT=%s:%d:%s", strike.Point, strike.Nth, strike.Deed))
