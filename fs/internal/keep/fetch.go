@@ -159,19 +159,7 @@ func (f *fetching) ended(it *item, size int64, err error) (pause time.Duration) 
 func (k *Keeper) wait(ctx context.Context, pause time.Duration, err error) {
 	k.in(Waiting, awayText(err))
 	defer k.in(Fetching, "")
-	var back chan struct{}
-	if kind := archive.KindOf(err); kind == archive.KindUnreachable || kind == archive.KindInterrupted {
-		back = k.back // any answer shows that it is there again
-		k.waiting.Store(true)
-		defer k.waiting.Store(false)
-	}
-	limit := time.NewTimer(pause)
-	defer limit.Stop()
-	select {
-	case <-limit.C:
-	case <-back:
-	case <-ctx.Done():
-	}
+	k.pause(ctx, pause, archive.KindOf(err) == archive.KindUnreachable)
 }
 
 // one fetches or validates a content, and returns its length.

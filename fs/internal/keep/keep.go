@@ -46,8 +46,8 @@ type Keeper struct {
 	ctx  context.Context // of the mount
 	back chan struct{}   // has a token after the service answered
 
-	// waiting is set while the keeper waits for the service.
-	waiting atomic.Bool
+	// waiting counts who waits for the service.
+	waiting atomic.Int32
 	// own counts downloads of the keeper in flight.
 	own atomic.Int64
 
@@ -106,7 +106,7 @@ func (k *Keeper) startLocked() {
 
 // Answered notes that the service answered a request.
 func (k *Keeper) Answered() {
-	if k.waiting.Load() {
+	if k.waiting.Load() > 0 {
 		token(k.back)
 	}
 }

@@ -74,15 +74,32 @@ func (k *Keeper) rest(pause time.Duration) {
 	if changed || pause <= 0 {
 		return
 	}
-	k.waiting.Store(state == Waiting)
-	defer k.waiting.Store(false)
-	limit := time.NewTimer(retry.Backoff{First: pause, Longest: pause, Less: 0.1}.After(1))
+	k.pause(k.ctx, retry.Backoff{First: pause, Longest: pause, Less: 0.1}.After(1), state == Waiting)
+}
+
+// pause waits for so long, until ctx ends or marks are changed. If it waits for the service, any answer
+// of that ends it, too, but not in the first second: the service may answer others alone.
+func (k *Keeper) pause(ctx context.Context, most time.Duration, forService bool) {
+	var back chan struct{}
+	limit := time.NewTimer(most)
 	defer limit.Stop()
-	select {
-	case <-limit.C:
-	case <-k.wake:
-	case <-k.back:
-	case <-k.ctx.Done():
+	first := time.NewTimer(backoff.After(1))
+	defer first.Stop()
+	for {
+		select {
+		case <-first.C:
+			if forService {
+				back = k.back
+				k.waiting.Add(1)
+				defer k.waiting.Add(-1)
+			}
+			continue
+		case <-limit.C:
+		case <-k.wake:
+		case <-back:
+		case <-ctx.Done():
+		}
+		return
 	}
 }
 

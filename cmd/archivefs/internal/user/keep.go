@@ -33,8 +33,9 @@ func KeepCommand() *cli.Command {
 			"archivefs status shows what is kept, and what is missing.",
 		Flags: []cli.Flag{
 			&cli.BoolFlag{Name: "detach", Aliases: []string{"d"}, Usage: "do not wait: the mount fetches the contents in the background"},
+			windowFlag(),
 		},
-		Action: keep,
+		Action: inWindow(keep),
 	}
 }
 
@@ -46,10 +47,11 @@ func FreeCommand() *cli.Command {
 		ArgsUsage: "PATH...",
 		Description: "Undoes archivefs keep, for the same PATH. The contents stay in the cache like all others, until\n" +
 			"there is need of their room.",
-		Action: func(c *cli.Context) error {
+		Flags: []cli.Flag{windowFlag()},
+		Action: inWindow(func(c *cli.Context) error {
 			_, err := markAll(c, xattr.KeepOff)
 			return err
-		},
+		}),
 	}
 }
 

@@ -30,15 +30,25 @@ func OpenCommand() *cli.Command {
 			"own, at ~/Archive. A mount that begins here goes on in the background.",
 		Flags: []cli.Flag{
 			command.ConfigFlag(),
-			&cli.BoolFlag{Name: "window", Usage: "show in a window what goes wrong, as a menu needs it"},
+			windowFlag(),
 		},
-		Action: func(c *cli.Context) error {
-			err := open(c)
-			if err != nil && c.Bool("window") {
-				showError(c.Context, err.Error())
-			}
-			return err
-		},
+		Action: inWindow(open),
+	}
+}
+
+// windowFlag is --window of a command that menus start.
+func windowFlag() cli.Flag {
+	return &cli.BoolFlag{Name: "window", Usage: "show in a window what goes wrong, as a menu needs it"}
+}
+
+// inWindow also shows the error of a command in a window if --window is given.
+func inWindow(action cli.ActionFunc) cli.ActionFunc {
+	return func(c *cli.Context) error {
+		err := action(c)
+		if err != nil && c.Bool("window") {
+			showError(c.Context, err.Error())
+		}
+		return err
 	}
 }
 
