@@ -19,6 +19,7 @@ import (
 	"github.com/archivefs/archivefs/fs/internal/remote"
 	"github.com/archivefs/archivefs/fs/internal/staging"
 	"github.com/archivefs/archivefs/fs/internal/tree"
+	"github.com/archivefs/archivefs/fs/internal/watch"
 )
 
 // FileSystem is one archive as a file system. It is safe for concurrent use.
@@ -29,6 +30,7 @@ type FileSystem struct {
 
 	staging *staging.Area
 	kernel  *node.Kernel
+	watch   watch.Watch[*tree.Dir]
 	control *control.Tree
 	keeper  *keep.Keeper
 
@@ -69,7 +71,7 @@ func New(opts Options) *FileSystem {
 			Known: opts.Known, Spill: opts.Spill, Log: opts.Log, Now: opts.Now, Work: &f.work, Answers: f.answered, Notifier: opts.Notifier,
 		},
 		Mode: opts.Mode, Content: opts.Content, Facts: opts.Facts, Thumbnails: opts.Thumbnails == ThumbnailsDownload, Crawlers: opts.Crawlers, ReadAhead: opts.ReadAhead, Near: opts.Near, Memory: &f.memory,
-		Staged: &f.staging.Placing, NewLeaf: f.staging.LeafFor, Changed: f.kernel.ForgetNames, Reads: f.kernel.Passthrough.Reads,
+		Staged: &f.staging.Placing, NewLeaf: f.staging.LeafFor, Changed: f.changed, Reads: f.kernel.Passthrough.Reads,
 		DataChanged: func(doc archive.ID) { f.control.DataChanged(doc) },
 	})
 	if opts.Thumbnails == ThumbnailsPreview {
@@ -79,7 +81,8 @@ func New(opts Options) *FileSystem {
 	f.keeper = keep.New(prefetching, keep.Config{Contents: f.Contents, State: opts.State, Known: opts.Known, Interval: opts.KeepEvery})
 	f.staging.Keeper = f.keeper
 	f.staging.Contents, f.kernel.Contents = f.Contents, f.Contents
-	f.kernel.Staging, f.kernel.Control = f.staging, f.control
+	f.watch.Every, f.watch.List, f.watch.Go, f.watch.Context = opts.Watch, f.relist, f.work.Go, prefetching
+	f.kernel.Staging, f.kernel.Control, f.kernel.Watch = f.staging, f.control, &f.watch
 	f.kernel.Files = change.New(f.staging, opts.State, opts.AllowDelete)
 	if err := f.RereadSearches(); err != nil {
 		f.log.Warn(err)
@@ -157,10 +160,33 @@ func (f *FileSystem) Refresh(ctx context.Context) error {
 	return nil
 }
 
+// relist lists a watched directory again. The error says that the service is away.
+func (f *FileSystem) relist(ctx context.Context, d *tree.Dir) error {
+	if !d.IsShown() {
+		return nil
+	}
+	if err := d.Tree.Relist(ctx, d); err != nil {
+		return err
+	}
+	if away := f.Away(); away != nil {
+		return errors.New(away.Text)
+	}
+	return nil
+}
+
+// changed tells the kernel, and the programs that watch the directory, that names have changed.
+func (f *FileSystem) changed(d *tree.Dir, names []string) {
+	f.kernel.ForgetNames(d, names)
+	if len(names) > 0 && f.watch.Watches(d) {
+		f.kernel.Announce(d, names)
+	}
+}
+
 // Reconnect is for another network, or the same one after a sleep: the service is asked for the top of
 // the archive at once, and for all that waits for it. The error is that of the listing.
 func (f *FileSystem) Reconnect(ctx context.Context) error {
 	f.staging.Hasten()
+	f.watch.Hasten()
 	f.Root.Outdate()
 	return f.Root.Tree.LoadFolders(ctx, f.Root, tree.NeedListing)
 }

@@ -53,6 +53,9 @@ func (f *FileSystem) Mount(dir string) (*Mount, error) {
 	f.kernel.Passthrough.Begin(asBacker(server))
 	f.kernel.Mounts.Learn(dir)
 	m := &Mount{Dir: dir, fs: f, server: server, conn: conn, ended: make(chan struct{}), releasing: make(chan struct{})}
+	if f.opts.Herald != nil && f.opts.Watch > 0 && !f.opts.ReadOnly {
+		f.kernel.Announcements.Start(f.opts.Herald, dir)
+	}
 	if conn.hasEpochs() {
 		f.kernel.Epochs.Start(func() {
 			if err := conn.newEpoch(); err != nil {
@@ -127,6 +130,7 @@ func (m *Mount) attend() {
 		}
 	}
 	m.fs.kernel.Epochs.Stop()
+	m.fs.kernel.Announcements.Stop()
 	close(m.ended)
 	if err := m.conn.clear(); err != nil {
 		m.fs.log.Debugf("detach %s: %v", m.Dir, err)

@@ -9,6 +9,7 @@ import (
 	"github.com/archivefs/archivefs/archive"
 	"github.com/archivefs/archivefs/cache"
 	"github.com/archivefs/archivefs/fs/internal/control"
+	"github.com/archivefs/archivefs/fs/internal/node"
 	"github.com/archivefs/archivefs/fs/internal/remote"
 	"github.com/archivefs/archivefs/fs/internal/view"
 	"github.com/archivefs/archivefs/internal/spool"
@@ -49,6 +50,13 @@ const (
 	ContentPDF      = view.PDF
 	ContentData     = view.Data
 )
+
+// Herald makes the kernel send events (inotify(7)) for changes that others made: a process of its own
+// makes and removes the names as if it were their program (fs/internal/node/announce.go).
+type Herald = node.Herald
+
+// Change is a change of a name that a Herald tells.
+type Change = node.Change
 
 // Options configure a FileSystem.
 type Options struct {
@@ -104,6 +112,11 @@ type Options struct {
 	Near time.Duration
 	// KeepEvery is how often what is kept on this machine is listed again; 0 for 5 minutes.
 	KeepEvery time.Duration
+	// Watch is how often a folder is listed again that somebody looked at lately; 0 for never.
+	Watch time.Duration
+	// Herald tells programs that wait for events of a folder what others have changed there; nil tells
+	// nothing.
+	Herald Herald
 	// Listings bounds how many folders' listings are kept in memory.
 	Listings int
 	// VolumeName is the name that Finder on macOS shows; other systems show the mount point.

@@ -42,6 +42,12 @@ func begin(ctx context.Context, args []string) int {
 		}
 		return run(command.WithInvocation(ctx, &command.Invocation{Given: given}), given.Args, ready, os.Stderr)
 	}
+	if os.Getenv(mount.HeraldVariable) != "" {
+		if err := mount.Proclaim(os.Stdin, os.Stdout); err != nil {
+			return 1
+		}
+		return 0
+	}
 	if isHelper(newApp(io.Discard, io.Discard), args) {
 		return runHelper(ctx, args, os.Stdout, os.Stderr)
 	}

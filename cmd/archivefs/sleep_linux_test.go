@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"github.com/archivefs/archivefs/cmd/archivefs/internal/mounted"
+	"github.com/archivefs/archivefs/internal/testing/bustest"
 	"github.com/archivefs/archivefs/internal/testing/fusetest"
 	"github.com/archivefs/archivefs/internal/testing/hostile"
-	"github.com/archivefs/archivefs/internal/testing/logindtest"
 )
 
 // awaits waits for what comes from a channel.
@@ -29,7 +29,8 @@ func awaits[T any](t *testing.T, what string, from <-chan T) (got T) {
 func TestSleepOfTheMachine(t *testing.T) {
 	fusetest.Need(t)
 	isolate(t)
-	logind := logindtest.New(t)
+	logind := bustest.New(t)
+	t.Setenv("DBUS_SYSTEM_BUS_ADDRESS", logind.Address)
 	gate := hostile.NewGate()
 	service := hostile.New(hostile.Config{Credentials: hostile.Credentials{APIKey: "k"}})
 	mandator := service.AddMandator("Muster GmbH")

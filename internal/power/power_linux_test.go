@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/archivefs/archivefs/internal/power"
-	"github.com/archivefs/archivefs/internal/testing/logindtest"
+	"github.com/archivefs/archivefs/internal/testing/bustest"
 )
 
 // sleeper notes what it is told.
@@ -43,7 +43,8 @@ func watched(t *testing.T, ctx context.Context, s power.Sleeper) <-chan error { 
 
 // The machine sleeps when it was let, and is delayed anew after that.
 func TestWatch(t *testing.T) {
-	logind := logindtest.New(t)
+	logind := bustest.New(t)
+	t.Setenv("DBUS_SYSTEM_BUS_ADDRESS", logind.Address)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	s := make(sleeper)
@@ -77,7 +78,8 @@ func TestWatchWithoutABus(t *testing.T) {
 	if err := power.Watch(t.Context(), make(sleeper)); err == nil {
 		t.Error("there is no error without a bus")
 	}
-	logind := logindtest.New(t)
+	logind := bustest.New(t)
+	t.Setenv("DBUS_SYSTEM_BUS_ADDRESS", logind.Address)
 	s := make(sleeper)
 	ended := watched(t, t.Context(), s)
 	next(t, "delay", logind.Delays)

@@ -85,6 +85,9 @@ func (n *dirNode) Lookup(ctx context.Context, name string, out *fuse.EntryOut) (
 		}
 		return n.k.showControl(ctx, &n.Inode, searches, out)
 	}
+	if gone, ok := n.k.Announcements.heralded(ctx, d, name); ok {
+		return n.heraldedLookup(ctx, gone, out)
+	}
 	content.Walked{Dir: d, Env: n.k.Contents}.LookingUp(ctx, name)
 	e, err := d.Tree.Lookup(ctx, d, name)
 	if err != nil {
@@ -97,6 +100,7 @@ func (n *dirNode) Lookup(ctx context.Context, name string, out *fuse.EntryOut) (
 	if e.Dir == nil {
 		content.Walked{Dir: d, Env: n.k.Contents}.Looked()
 	}
+	n.k.Watch.Used(d)
 	n.k.fillEntry(d, e, out)
 	if e.Name != name && e.Name != names.OtherForm(name) {
 		out.SetEntryTimeout(0) // a plain name goes with the document, or when another entry takes it
@@ -139,6 +143,9 @@ func (n *dirNode) OpendirHandle(ctx context.Context, _ uint32) (fusefs.FileHandl
 	w := walks.Opening(ctx, pid, content.Walked{Dir: n.d, Env: n.k.Contents}.Line())
 	if err := n.d.Tree.Load(ctx, n.d, tree.NeedListing); err != nil {
 		return nil, 0, n.k.Errnos.Of("list", n.d.Path(), err)
+	}
+	if w == nil {
+		n.k.Watch.Looked(n.d)
 	}
 	byName := content.Walked{Dir: n.d, Env: n.k.Contents}.ByName(w)
 	if !byName {
@@ -293,6 +300,9 @@ func (n *dirNode) Mknod(ctx context.Context, name string, mode, _ uint32, out *f
 	if mode&syscall.S_IFMT != syscall.S_IFREG {
 		return nil, n.k.Errnos.Of("mknod", n.d.PathOf(name), errNoLinks)
 	}
+	if gone, ok := n.k.Announcements.heralded(ctx, n.d, name); ok {
+		return n.heraldedNew(ctx, name, gone, fuse.S_IFREG, out)
+	}
 	e, h, err := n.k.Files.CreateOpen(context.WithoutCancel(ctx), n.d, name, accessOf(ctx, syscall.O_WRONLY), false)
 	if err != nil {
 		return nil, n.k.Errnos.Of("mknod", n.d.PathOf(name), err)
@@ -313,6 +323,9 @@ func (n *dirNode) Symlink(_ context.Context, _, name string, _ *fuse.EntryOut) (
 // Mkdir creates a folder at the service, or a local directory for a junk name.
 func (n *dirNode) Mkdir(ctx context.Context, name string, _ uint32, out *fuse.EntryOut) (*fusefs.Inode, syscall.Errno) {
 	d := n.d
+	if gone, ok := n.k.Announcements.heralded(ctx, d, name); ok {
+		return n.heraldedNew(ctx, name, gone, fuse.S_IFDIR, out)
+	}
 	var e *tree.Entry
 	errno := n.k.changeNames(ctx, func(ctx context.Context) syscall.Errno {
 		var err error
@@ -329,6 +342,9 @@ func (n *dirNode) Mkdir(ctx context.Context, name string, _ uint32, out *fuse.En
 // Unlink removes a file that was never archived or, where allowed, an inbox document.
 func (n *dirNode) Unlink(ctx context.Context, name string) syscall.Errno {
 	d := n.d
+	if gone, ok := n.k.Announcements.heralded(ctx, d, name); ok {
+		return n.heraldedRemoval(name, gone)
+	}
 	return n.k.changeNames(ctx, func(ctx context.Context) syscall.Errno {
 		return n.k.Errnos.Of("remove", d.PathOf(name), n.k.Files.Unlink(ctx, d, name))
 	}, placed{d, name})
@@ -337,6 +353,9 @@ func (n *dirNode) Unlink(ctx context.Context, name string) syscall.Errno {
 // Rmdir removes a directory that exists only on this machine.
 func (n *dirNode) Rmdir(ctx context.Context, name string) syscall.Errno {
 	d := n.d
+	if gone, ok := n.k.Announcements.heralded(ctx, d, name); ok {
+		return n.heraldedRemoval(name, gone)
+	}
 	return n.k.changeNames(ctx, func(ctx context.Context) syscall.Errno {
 		return n.k.Errnos.Of("rmdir", d.PathOf(name), n.k.Files.Folders.Rmdir(ctx, d, name))
 	}, placed{d, name})

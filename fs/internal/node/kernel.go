@@ -20,6 +20,7 @@ import (
 	"github.com/archivefs/archivefs/fs/internal/staging"
 	"github.com/archivefs/archivefs/fs/internal/tree"
 	"github.com/archivefs/archivefs/fs/internal/view"
+	"github.com/archivefs/archivefs/fs/internal/watch"
 	"github.com/archivefs/archivefs/internal/closing"
 )
 
@@ -33,7 +34,7 @@ type Kernel struct {
 	// Memory counts the documents that the kernel forgot.
 	Memory *background.Memory
 
-	// Contents, Staging, Files and Control are set before the first node is made.
+	// Contents, Staging, Files, Control and Watch are set before the first node is made.
 	*content.Contents
 	Staging *staging.Area
 	Files   *change.Files
@@ -41,13 +42,16 @@ type Kernel struct {
 	// Pictures makes thumbnails of what file managers show; nil for none.
 	Pictures *pictures.Maker
 	// Top is the mount point. It is set before the mount is.
-	Top string
+	Top   string
+	Watch *watch.Watch[*tree.Dir]
 
 	Mounts      closing.Mounts
 	Passthrough passthrough
 	Epochs      epochs
-	Handles     handles   // the open files
-	forgotten   forgotten // directories to be compacted
+	// Announcements tell file managers what others have changed.
+	Announcements announcements
+	Handles       handles   // the open files
+	forgotten     forgotten // directories to be compacted
 }
 
 // epochs begins new epochs, at most one per epochPause. The zero value begins none.

@@ -156,6 +156,11 @@ func (t *Tree) LoadFolders(ctx context.Context, d *Dir, n need) error {
 	if d.IsLocal() || d.KnowsFolders(n) {
 		return nil
 	}
+	return t.listFolders(ctx, d)
+}
+
+// listFolders is LoadFolders for a directory whose sub-folders are not fresh enough.
+func (t *Tree) listFolders(ctx context.Context, d *Dir) error {
 	if d.Kind == InboxesDir || d.Kind == InboxDir {
 		return t.loadInboxes(ctx, d)
 	}
@@ -231,6 +236,29 @@ func (f folderOf) Distrust() remote.Distrust { return f.d.asking() }
 
 func (f folderOf) Relisted(ctx context.Context, got cache.Entry[[]archive.Document], when remote.Distrust) {
 	_ = f.d.Tree.showDocuments(ctx, f.d, got, nil, when) // fails only with the error passed to it
+}
+
+// Relist lists the documents of a directory again, however fresh the last listing is, and its
+// sub-folders if their listing has outlived the TTL; the sub-folders of a directory without documents
+// always. A listing that stands in while the service is away is no error.
+func (t *Tree) Relist(ctx context.Context, d *Dir) error {
+	switch {
+	case d.IsLocal():
+		return nil
+	case d.Kind == InboxesDir:
+		t.Service.OutdateInboxes()
+		return t.listFolders(ctx, d)
+	case !d.Kind.HoldsDocuments():
+		t.Service.Outdate(d.ID())
+		return t.listFolders(ctx, d)
+	}
+	asked := d.asking()
+	t.Service.Documents.Invalidate(d.ID())
+	got, err := t.Service.ListDocuments(ctx, folderOf{d})
+	if err := t.showDocuments(ctx, d, got, err, asked); err != nil {
+		return err
+	}
+	return t.LoadFolders(ctx, d, NeedNames)
 }
 
 // FindDocument returns the document of that id in a listing, nil when there is none.

@@ -93,6 +93,10 @@ func (s *session) open(ctx context.Context) error {
 	if !s.settings.Embedded {
 		o.Cure = cureOfRefusal(s.settings.Client.Credentials, s.settings.Mountpoint, os.Getpid())
 	}
+	o.Herald = s.herald
+	if s.settings.Embedded {
+		o.Watch = 0 // nobody else changes its archive
+	}
 	o.Archive, o.Log, o.Source, o.Version = s.client, s.log, s.client.BaseURL(), command.Version()
 	o.PID, o.StateDir, o.Sleep = os.Getpid(), s.dirs.State, s.client.Sleep
 	diskFailed := func(error) {}

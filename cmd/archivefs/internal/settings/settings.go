@@ -76,6 +76,7 @@ func storeFlags() []cli.Flag {
 		&cli.StringFlag{Name: "spool-size", EnvVars: command.Env("SPOOL_SIZE"), DefaultText: "what the disk allows", Usage: "let at most `SIZE` wait on this machine to be archived"},
 		&cli.StringFlag{Name: "keep-free", EnvVars: command.Env("KEEP_FREE"), Value: "64MiB", Usage: "leave `SIZE` of the disk free of uploads, at most a sixteenth of it"},
 		&cli.DurationFlag{Name: "ttl", EnvVars: command.Env("TTL"), Value: time.Minute, Usage: "trust a listing for `DURATION` before it is asked for again; with 0 not at all"},
+		&cli.DurationFlag{Name: "watch", EnvVars: command.Env("WATCH"), Value: 30 * time.Second, Usage: "list folders in which somebody looked lately again every `DURATION`; with 0 never"},
 		&cli.StringFlag{
 			Name: "writes", EnvVars: command.Env("WRITES"), Value: "sync",
 			Usage: "when close() returns, `MODE`: sync, when the archive has the file, or with the error; async, when it is safe on this machine",
@@ -280,6 +281,10 @@ func readCaches(c *cli.Context, s *Mount) error {
 	}
 	if c.Duration("ttl") < 0 {
 		return config.WrongOption("ttl", "a duration is not negative")
+	}
+	s.Fs.Watch = c.Duration("watch")
+	if s.Fs.Watch < 0 || s.Fs.Watch > 0 && s.Fs.Watch < time.Second {
+		return config.WrongOption("watch", "it is a second at least, or 0 for never")
 	}
 	s.Fs.TTL = max(c.Duration("ttl"), time.Nanosecond) // 0 has a meaning
 	s.Fs.RetryFor = c.Duration("retry-for")

@@ -1,6 +1,6 @@
-// Package logindtest is logind on a system bus of its own, for tests: it announces when the machine
-// sleeps, and notes who delays that. Only Linux and tests on it use it.
-package logindtest
+// Package bustest is a D-Bus for tests, with logind on it: that announces when the machine sleeps, and
+// notes who delays it. The bus also keeps the signals that its clients send.
+package bustest
 
 import (
 	"bufio"
@@ -21,9 +21,13 @@ import (
 
 const manager = "org.freedesktop.login1.Manager"
 
-// Logind is a bus with logind on it.
-type Logind struct {
-	t testing.TB
+// Bus is a bus with logind on it.
+type Bus struct {
+	// Address is that of the bus, as DBUS_SYSTEM_BUS_ADDRESS and DBUS_SESSION_BUS_ADDRESS have it.
+	Address string
+	// Signals gets the signals of clients.
+	Signals chan *dbus.Message
+	t       testing.TB
 	// Delays gets a lock for each delay that somebody asks for.
 	Delays chan *Lock
 
@@ -38,8 +42,8 @@ type Lock struct {
 	Released chan struct{}
 }
 
-// New makes a bus that is the system bus for the test and the programs that it starts.
-func New(t *testing.T) *Logind {
+// New makes a bus that ends with the test.
+func New(t *testing.T) *Bus {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "b") //nolint:usetesting // the path of a socket is short
 	if err != nil {
@@ -54,7 +58,7 @@ func New(t *testing.T) *Logind {
 	if err := os.Chmod(dir, 0o755); err != nil { //nolint:gosec // other users in tests have it, too
 		t.Fatal(err)
 	}
-	b := &Logind{t: t, Delays: make(chan *Lock, 100)}
+	b := &Bus{t: t, Address: "unix:path=" + socket, Signals: make(chan *dbus.Message, 100), Delays: make(chan *Lock, 100)}
 	var served sync.WaitGroup
 	served.Go(func() {
 		for {
@@ -70,12 +74,11 @@ func New(t *testing.T) *Logind {
 		b.Disconnect()
 		served.Wait()
 	})
-	t.Setenv("DBUS_SYSTEM_BUS_ADDRESS", "unix:path="+socket)
 	return b
 }
 
 // Disconnect ends all connections, as a bus that ends.
-func (b *Logind) Disconnect() {
+func (b *Bus) Disconnect() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, c := range b.clients {
@@ -84,7 +87,7 @@ func (b *Logind) Disconnect() {
 }
 
 // PrepareForSleep announces that the machine sleeps, or has woken up.
-func (b *Logind) PrepareForSleep(begins bool) {
+func (b *Bus) PrepareForSleep(begins bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, c := range b.clients {
@@ -100,7 +103,7 @@ func (b *Logind) PrepareForSleep(begins bool) {
 
 // sendLocked sends a message with its descriptors.
 // +checklocks:b.mu
-func (b *Logind) sendLocked(c *net.UnixConn, m *dbus.Message) error {
+func (b *Bus) sendLocked(c *net.UnixConn, m *dbus.Message) error {
 	if len(m.Body) > 0 {
 		m.Headers[dbus.FieldSignature] = dbus.MakeVariant(dbus.SignatureOf(m.Body...))
 	}
@@ -123,7 +126,7 @@ func (b *Logind) sendLocked(c *net.UnixConn, m *dbus.Message) error {
 }
 
 // serve answers one client until it leaves.
-func (b *Logind) serve(conn *net.UnixConn) {
+func (b *Bus) serve(conn *net.UnixConn) {
 	defer conn.Close() //nolint:errcheck // all was said
 	in := bufio.NewReader(conn)
 	if err := authenticate(in, conn); err != nil {
@@ -137,6 +140,9 @@ func (b *Logind) serve(conn *net.UnixConn) {
 		call, err := dbus.DecodeMessage(in)
 		if err != nil {
 			return
+		}
+		if call.Type == dbus.TypeSignal {
+			b.Signals <- call
 		}
 		if call.Type != dbus.TypeMethodCall {
 			continue
@@ -175,7 +181,7 @@ func authenticate(in *bufio.Reader, out io.Writer) error {
 }
 
 // answer answers a call.
-func (b *Logind) answer(conn *net.UnixConn, call *dbus.Message) error {
+func (b *Bus) answer(conn *net.UnixConn, call *dbus.Message) error {
 	reply := &dbus.Message{Type: dbus.TypeMethodReply, Headers: map[dbus.HeaderField]dbus.Variant{
 		dbus.FieldReplySerial: dbus.MakeVariant(call.Serial()),
 		dbus.FieldSender:      dbus.MakeVariant("org.freedesktop.DBus"),

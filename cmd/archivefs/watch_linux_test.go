@@ -1,0 +1,177 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/godbus/dbus/v5"
+	"golang.org/x/sys/unix"
+
+	"github.com/archivefs/archivefs/internal/testing/bustest"
+	"github.com/archivefs/archivefs/internal/testing/fusetest"
+	"github.com/archivefs/archivefs/internal/testing/hostile"
+)
+
+// watcher gets the events of a folder, as a file manager does.
+type watcher struct {
+	t    *testing.T
+	file *os.File
+	seen []string // events, as "come NAME" and "gone NAME"
+}
+
+func newWatcher(t *testing.T, dir string) *watcher {
+	t.Helper()
+	fd, err := unix.InotifyInit1(unix.IN_CLOEXEC | unix.IN_NONBLOCK)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &watcher{t: t, file: os.NewFile(uintptr(fd), "inotify")}
+	t.Cleanup(func() { _ = w.file.Close() })
+	if _, err := unix.InotifyAddWatch(fd, dir, unix.IN_CREATE|unix.IN_DELETE); err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+// sees waits until all these events have come, in any order.
+func (w *watcher) sees(events ...string) {
+	w.t.Helper()
+	if err := w.file.SetReadDeadline(time.Now().Add(time.Minute)); err != nil {
+		w.t.Fatal(err)
+	}
+	buf := make([]byte, 1<<16)
+	for slices.ContainsFunc(events, func(e string) bool { return !slices.Contains(w.seen, e) }) {
+		n, err := w.file.Read(buf)
+		if err != nil {
+			w.t.Fatalf("saw %q and then nothing more (%v), want %q", w.seen, err, events)
+		}
+		for rest := buf[:n]; len(rest) > 0; {
+			mask, length := leUint32(rest[4:]), leUint32(rest[12:])
+			name := string(bytes.TrimRight(rest[16:16+length], "\x00"))
+			switch {
+			case mask&unix.IN_CREATE != 0:
+				w.seen = append(w.seen, "come "+name)
+			case mask&unix.IN_DELETE != 0:
+				w.seen = append(w.seen, "gone "+name)
+			}
+			rest = rest[16+length:]
+		}
+	}
+}
+
+func leUint32(b []byte) uint32 {
+	return uint32(b[0]) | uint32(b[1])<<8 | uint32(b[2])<<16 | uint32(b[3])<<24
+}
+
+// wantNoMore fails the test unless there was one event of each kind.
+func (w *watcher) wantNoMore() {
+	w.t.Helper()
+	slices.Sort(w.seen)
+	if once := slices.Compact(slices.Clone(w.seen)); len(once) != len(w.seen) {
+		w.t.Errorf("saw %q, each should come once", w.seen)
+	}
+}
+
+// What others put into a folder that somebody has looked at, or take from it, is told to the programs
+// that wait for events there, and is there when they look.
+func TestWatchedFolderTellsWhatOthersChange(t *testing.T) {
+	fusetest.Need(t)
+	isolate(t)
+	bus := bustest.New(t)
+	t.Setenv("DBUS_SESSION_BUS_ADDRESS", bus.Address)
+	for name, known := range map[string]bool{"the kernel knows the names": true, "the kernel does not know the names": false} {
+		t.Run(name, func(t *testing.T) {
+			service := hostile.New(hostile.Config{Credentials: hostile.Credentials{APIKey: "k"}})
+			mandator := service.AddMandator("Muster GmbH")
+			folder := service.AddFolder(mandator, "Briefe")
+			empty := service.AddFolder(folder, "Leer")
+			old := service.AddDocument(folder, hostile.Document{Name: "alt.txt", Content: []byte("alt")})
+			kept := service.AddDocument(folder, hostile.Document{Name: "bleibt.txt", Content: []byte("bleibt")})
+			url, dir := service.Start(t), t.TempDir()
+			m := startMount(t, dir, "--base-url", url, "--api-key", "k", "--state-dir", filepath.Join(t.TempDir(), "state"), "--watch", "1s", "--ttl", "1s")
+			m.line("mounted ")
+			abortAtEnd(t, dir, m)
+			at := filepath.Join(dir, "Muster GmbH", "Briefe")
+			w := newWatcher(t, at)
+			if known {
+				wantFile(t, filepath.Join(at, "alt.txt"), "alt")
+				if _, err := os.Stat(filepath.Join(at, "Leer")); err != nil {
+					t.Fatal(err)
+				}
+			}
+			wantEntries(t, at, "Leer alt.txt bleibt.txt")
+			if err := os.WriteFile(filepath.Join(at, "eigen.txt"), []byte("eigen"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			w.sees("come eigen.txt")
+			sent := service.Count("POST", "")
+			service.AddDocument(folder, hostile.Document{Name: "neu.txt", Content: []byte("neu")})
+			service.AddFolder(folder, "Ordner")
+			service.Change(kept, func(d *hostile.Document) { d.Name = "umbenannt.txt" })
+			service.Remove(old)
+			service.RemoveFolder(empty)
+			w.sees("come neu.txt", "come Ordner", "come umbenannt.txt", "gone bleibt.txt", "gone alt.txt", "gone Leer")
+			wantFile(t, filepath.Join(at, "neu.txt"), "neu")
+			wantFile(t, filepath.Join(at, "umbenannt.txt"), "bleibt")
+			wantFile(t, filepath.Join(at, "eigen.txt"), "eigen")
+			wantEntries(t, at, "Ordner eigen.txt neu.txt umbenannt.txt")
+			wantEntries(t, filepath.Join(at, "Ordner"), "")
+			for _, name := range []string{"alt.txt", "bleibt.txt", "Leer"} {
+				if _, err := os.Stat(filepath.Join(at, name)); !os.IsNotExist(err) {
+					t.Errorf("%s has gone, and is there: %v", name, err)
+				}
+			}
+			for told := map[string]bool{}; !told["FilesAdded file://"+strings.ReplaceAll(at, " ", "%20")] || !told["FilesRemoved"]; {
+				signal := awaits(t, "the programs of KDE are told", bus.Signals)
+				if signal.Headers[dbus.FieldInterface].Value() != "org.kde.KDirNotify" {
+					t.Errorf("another signal: %v", signal)
+				}
+				member := fmt.Sprint(signal.Headers[dbus.FieldMember].Value())
+				told[member] = true
+				told[member+" "+fmt.Sprint(signal.Body...)] = true
+			}
+			if n := service.Count("POST", "") - sent; n != 0 {
+				t.Errorf("%d changes were sent to the service", n)
+			}
+			w.wantNoMore()
+			m.stop()
+		})
+	}
+}
+
+// A program that lists a whole archive does not make its folders watched; one at which a person looks is.
+func TestWalksAreNotWatched(t *testing.T) {
+	fusetest.Need(t)
+	isolate(t)
+	service := hostile.New(hostile.Config{Credentials: hostile.Credentials{APIKey: "k"}})
+	mandator := service.AddMandator("Muster GmbH")
+	for i := range 30 {
+		service.AddFolder(mandator, fmt.Sprintf("Ordner %d", i))
+	}
+	dir := t.TempDir()
+	m := startMount(t, dir, "--base-url", service.Start(t), "--api-key", "k", "--state-dir", filepath.Join(t.TempDir(), "state"), "--watch", "1s", "--ttl", "1h")
+	m.line("mounted ")
+	abortAtEnd(t, dir, m)
+	if out, err := exec.CommandContext(t.Context(), "find", dir).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	last := filepath.Join(dir, "Muster GmbH", "Ordner 29")
+	wantEntries(t, last, "")
+	service.Reset()
+	heals(t, "the last folder is listed again and again", func() bool { return service.Count("GET", "/document/list") > 20 })
+	folders := map[string]bool{}
+	for _, r := range service.RequestsTo("GET", "/document/list") {
+		folders[r.Query.Get("folder-id")] = true
+	}
+	if len(folders) > 3 { // the walk shows after its first ones
+		t.Errorf("%d folders are watched", len(folders))
+	}
+	m.stop()
+}
