@@ -39,14 +39,14 @@ func TestSearchCommandsRefuse(t *testing.T) {
 	home := isolate(t)
 	configure(t, home, "[searches]\nOpen = 'x'\nbills = 'y'\n[profile.office]\n")
 	for want, args := range map[string][]string{
-		"2 archivefs: save needs a NAME and a QUERY, and was given 3 operands; put a QUERY":   {"save", "a", "b", "c"},
-		"2 archivefs: QUERY: after: takes a date such as":                                     {"save", "a", "after:x"},
-		"2 archivefs: \"a/b\" is no name of a search":                                         {"save", "a/b", "x"},
-		"2 archivefs: there is no profile \"ofice\" in the configuration (did you mean":       {"save", "--profile=ofice", "a", "x"},
-		"2 archivefs: remove needs one NAME":                                                  {"remove"},
-		"2 archivefs: list takes no operands":                                                 {"list", "x"},
+		"2 archivefs: save needs a NAME and a QUERY, and was given 3 operands; put a QUERY":     {"save", "a", "b", "c"},
+		"2 archivefs: QUERY: after: takes a date such as":                                       {"save", "a", "after:x"},
+		"2 archivefs: \"a/b\" is no name of a search":                                           {"save", "a/b", "x"},
+		"2 archivefs: there is no profile \"ofice\" in the configuration (did you mean":         {"save", "--profile=ofice", "a", "x"},
+		"2 archivefs: remove needs one NAME":                                                    {"remove"},
+		"2 archivefs: list takes no operands":                                                   {"list", "x"},
 		"1 archivefs: there is no search \"bils\" (did you mean bills?); archivefs search list": {"remove", "bils"},
-		"1 archivefs: the search \"Open\" is in " + home:                                      {"remove", "--profile=office", "Open"},
+		"1 archivefs: the search \"Open\" is in " + home:                                        {"remove", "--profile=office", "Open"},
 	} {
 		status, _, stderr := call(t, append([]string{"search"}, args...)...)
 		if got := string(rune('0'+status)) + " " + stderr; !strings.HasPrefix(got, want) {
