@@ -73,11 +73,7 @@ func makeFile(path string, size int64) (*file, error) {
 	if err != nil {
 		return nil, err
 	}
-	zeros := make([]byte, min(size, 1<<20))
-	for left := size; left > 0 && err == nil; left -= int64(len(zeros)) {
-		_, err = temp.Write(zeros[:min(left, int64(len(zeros)))])
-	}
-	if err == nil {
+	if err = writeZeros(temp, size); err == nil {
 		err = durable.Publish(temp, path)
 	}
 	if err != nil {
@@ -108,6 +104,22 @@ func (f *file) begin(generation uint64, boot string) error {
 	f.generation, f.salt, f.boot = generation, salt, boot
 	f.end, f.durable, f.err, f.keys = block, 0, nil, map[string]bool{}
 	return nil
+}
+
+// zero overwrites all entries, durably.
+func (f *file) zero() error {
+	if err := writeZeros(io.NewOffsetWriter(f, block), f.size-block); err != nil {
+		return err
+	}
+	return durable.SyncData(f.File)
+}
+
+func writeZeros(w io.Writer, n int64) (err error) {
+	zeros := make([]byte, min(n, 1<<20))
+	for ; n > 0 && err == nil; n -= int64(len(zeros)) {
+		_, err = w.Write(zeros[:min(n, int64(len(zeros)))])
+	}
+	return err
 }
 
 // readStart reads the first block.

@@ -68,6 +68,9 @@ type Log struct {
 	// checkpointing says that a goroutine empties them.
 	// +checklocks:mu
 	checkpointing bool
+	// scrubbing keeps the empty files from being used.
+	// +checklocks:mu
+	scrubbing bool
 	// stuck is why the oldest could not be checkpointed.
 	// +checklocks:mu
 	stuck error
@@ -185,6 +188,39 @@ func (l *Log) Close() error {
 	return nil
 }
 
+// Scrub makes everything durable in place that the log has by now, and overwrites it with zeros: nothing of
+// a change that was undone is left. Callers of Append find no room meanwhile.
+func (l *Log) Scrub() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.scrubbing = true
+	l.handOver()
+	l.startCheckpoint()
+	for l.checkpointing {
+		l.changed.Wait()
+	}
+	err, files := l.stuck, slices.Clone(l.spare)
+	if err == nil {
+		l.mu.Unlock()
+		err = zeroFiles(files)
+		l.mu.Lock()
+	}
+	l.scrubbing = false
+	if err != nil {
+		return fmt.Errorf("scrub redo log: %w", err)
+	}
+	return nil
+}
+
+func zeroFiles(files []*file) error {
+	for _, f := range files {
+		if err := f.zero(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // Abandon closes the files as the end of the program does.
 func (l *Log) Abandon() {
 	l.mu.Lock()
@@ -264,7 +300,7 @@ func (l *Log) room(key string, n int64) (*file, error) {
 		if len(l.spare) == 0 {
 			l.startCheckpoint()
 		}
-		if len(l.spare) > 0 {
+		if len(l.spare) > 0 && !l.scrubbing {
 			f := l.spare[0]
 			l.generation++
 			if err := f.begin(l.generation, l.o.Boot); err != nil {

@@ -410,3 +410,56 @@ func TestAnEntryThatIsTooLargeIsRefused(t *testing.T) {
 		t.Errorf("a file of another size: %v", err)
 	}
 }
+
+// Scrub leaves nothing of earlier changes in the files, while others go on.
+func TestScrub(t *testing.T) {
+	dir, p := t.TempDir(), newPlace()
+	p.made(t, dir)
+	l := p.open(t, dir, "")
+	secret := strings.Repeat("geheim", 1000)
+	inFiles := func() (n int) {
+		for _, name := range []string{"redo.0", "redo.1"} {
+			text, err := os.ReadFile(filepath.Join(dir, name))
+			if err != nil {
+				t.Fatal(err)
+			}
+			n += bytes.Count(text, []byte("geheim"))
+		}
+		return n
+	}
+	appended := 0
+	for i := 0; appended < 300; i++ { // more than one file has room for
+		switch err := p.write(l, fmt.Sprint("k", i), secret); {
+		case err == nil:
+			appended++
+		case !errors.Is(err, redolog.ErrFull):
+			t.Fatal(err)
+		}
+	}
+	if inFiles() == 0 {
+		t.Fatal("the log never had it")
+	}
+	var others sync.WaitGroup
+	for i := range 4 {
+		others.Go(func() {
+			for j := range 50 {
+				if err := p.write(l, fmt.Sprint("o", i, "-", j), "offen"); err != nil && !errors.Is(err, redolog.ErrFull) {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	if err := l.Scrub(); err != nil {
+		t.Fatal(err)
+	}
+	if n := inFiles(); n != 0 {
+		t.Errorf("it is there %d times", n)
+	}
+	others.Wait()
+	if err := p.write(l, "last", "offen"); err != nil {
+		t.Errorf("after it: %v", err)
+	}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+}

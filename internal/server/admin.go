@@ -26,6 +26,7 @@ import (
 type Admin struct {
 	db     *store.Store
 	tenant store.TenantID
+	place  Place
 }
 
 // Place is the location of an archive.
@@ -42,7 +43,7 @@ func OpenAdmin(ctx context.Context, at Place) (*Admin, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &Admin{db: db, tenant: store.DefaultTenant}
+	a := &Admin{db: db, tenant: store.DefaultTenant, place: at}
 	if at.CloudID != "" {
 		if a.tenant, err = db.FindTenant(ctx, at.CloudID); err != nil {
 			return nil, errors.Join(err, db.Close())

@@ -106,6 +106,7 @@ func open(ctx context.Context, options Options, lock *datalock.Lock) (*Server, e
 		return nil, errors.Join(err, opened.Close(), files.Close())
 	}
 	s.startIndexing(ctx, opened.Index)
+	s.startErasing(ctx)
 	return s, nil
 }
 

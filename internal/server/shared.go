@@ -48,6 +48,7 @@ func openShared(ctx context.Context, options Options) (*Server, error) {
 	}
 	s.inBackground(ctx, (&sweeper{vault: s.vault, uses: db.Uses, log: s.log, tick: time.NewTicker(sweepEvery).C}).run)
 	s.startIndexing(ctx, db.Index)
+	s.startErasing(ctx)
 	return s, nil
 }
 

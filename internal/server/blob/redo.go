@@ -2,6 +2,7 @@ package blob
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -58,6 +59,15 @@ func (f *Files) Close() error {
 		f.past.close()
 	}
 	return nil
+}
+
+// Scrub removes from the log what it still has of contents that were removed. Those that it has besides are
+// made durable in place first.
+func (f *Files) Scrub(context.Context) error {
+	if f.log == nil {
+		return nil
+	}
+	return f.log.Scrub()
 }
 
 // publishLogged makes contents durable in the log, or in place if that has no room. It gives them their

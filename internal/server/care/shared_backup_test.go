@@ -276,6 +276,9 @@ func older(t *testing.T, file string) {
 	}
 	defer func() { _ = db.Close() }()
 	for _, query := range []string{
+		"DROP TRIGGER archived_is_not_removed", "DROP TRIGGER audit_is_not_changed", "DROP TRIGGER said_is_restored", "DROP TABLE trash", "DROP TABLE retention",
+		"CREATE TRIGGER archived_is_not_removed BEFORE DELETE ON document WHEN old.archived IS NOT NULL BEGIN SELECT RAISE(ABORT, 'x'); END",
+		"CREATE TRIGGER audit_is_not_changed BEFORE UPDATE ON audit BEGIN SELECT RAISE(ABORT, 'x'); END",
 		"ALTER TABLE document DROP COLUMN creator_id", "ALTER TABLE document DROP COLUMN archiver_id", "ALTER TABLE annotation DROP COLUMN creator_id",
 		"PRAGMA user_version = 6",
 	} {

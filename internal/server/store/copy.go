@@ -58,6 +58,14 @@ func tables() []table {
 			name: "audit", key: "id", given: true, lasting: true,
 			columns: []string{"id", "tenant", "at", "document", "former", "folder", "who", "action", "key", "was", "became"},
 		},
+		{
+			name: "trash", key: "id",
+			columns: []string{"id", "tenant", "size", "removed", "due", "law", "erasing", "digest", "who", "reason", "place", "document", "annotations"},
+		},
+		{
+			name: "retention", key: "id", given: true, lasting: true,
+			columns: []string{"id", "tenant", "months", "days", "folder", "name", "type"},
+		},
 		{name: "account", key: "id", columns: []string{"id", "tenant", "created", "name", "password"}},
 		{
 			name: "api_key", key: "id", given: true, lasting: true,
@@ -85,17 +93,22 @@ func (t table) where() string {
 
 // each calls f for every row, a JSON object, in the order of the key.
 func (t table) each(ctx context.Context, from session, f func(row string) error) error {
-	fields := make([]string, 0, len(t.columns))
-	for _, column := range t.columns {
-		fields = append(fields, "'"+column+"', "+column)
-	}
 	return eachRow(ctx, from, "copy "+t.name, func(row scanner) error {
 		var object string
 		if err := row.Scan(&object); err != nil {
 			return err
 		}
 		return f(object)
-	}, "SELECT json_object("+strings.Join(fields, ", ")+") FROM "+t.name+t.where()+" ORDER BY "+t.key)
+	}, t.objects()+t.where()+" ORDER BY "+t.key)
+}
+
+// objects is a query for the rows, each a JSON object.
+func (t table) objects() string {
+	fields := make([]string, 0, len(t.columns))
+	for _, column := range t.columns {
+		fields = append(fields, "'"+column+"', "+column)
+	}
+	return "SELECT json_object(" + strings.Join(fields, ", ") + ") FROM " + t.name
 }
 
 // CopyTo writes a snapshot of the database into a new SQLite file, while others continue to change it.

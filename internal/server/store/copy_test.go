@@ -62,6 +62,11 @@ func many(t *testing.T, s opened, texts map[string]string) {
 	read(t, s, texts)
 	_, err = s.DeleteDocument(ctx, passing[len(passing)-1])
 	must(err)
+	trashed, err := s.AddDocuments(ctx, []store.Document{{Folder: root, Name: "twice", Archived: at, Digest: fmt.Sprintf("%064x", 3)}}, false)
+	must(err)
+	must(s.Trash.Put(ctx, s.Archive, trashed[0], store.Removal{Reason: "twice", At: time.Unix(1, 0), Due: time.Unix(2, 0)}))
+	_, err = s.Trash.AddRetention(ctx, s.Archive, store.Retention{Name: "bills", Months: 120, Type: "Rechnung"})
+	must(err)
 }
 
 // dump is the content of a SQLite database, by table, without derived data.

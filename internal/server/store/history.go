@@ -39,6 +39,11 @@ const (
 	ContentReplaced  Action = "replace"
 	DocumentRemoved  Action = "delete"
 	FolderCreated    Action = "create-folder"
+	DocumentTrashed  Action = "trash"
+	DocumentRestored Action = "restore"
+	DocumentErased   Action = "erase"
+	RetentionAdded   Action = "add-retention"
+	RetentionRemoved Action = "remove-retention"
 )
 
 // maxValue is how much of a value is recorded, in bytes.

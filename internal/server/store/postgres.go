@@ -345,6 +345,15 @@ func (postgres) mention(folded string) (condition, bool) {
 // indexSaid does nothing: PostgreSQL's index is never behind.
 func (postgres) indexSaid(context.Context, changing, int) (more bool, err error) { return false, nil }
 
+func (postgres) secure(context.Context, changing) error { return nil }
+
+func (postgres) insertRow(t table) string {
+	columns := strings.Join(t.columns, ", ")
+	return "INSERT INTO " + t.name + " (" + columns + ") SELECT " + columns + " FROM json_populate_record(CAST(NULL AS " + t.name + "), CAST(? AS JSON))"
+}
+
+func (postgres) scrub(context.Context, *pool) error { return nil }
+
 func (postgres) contains(s sought) condition {
 	match := "'" + strings.Join(s.words, "' <-> '") + "'"
 	if s.prefix {

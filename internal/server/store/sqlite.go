@@ -312,6 +312,52 @@ func (inFile) indexSaid(ctx context.Context, tx changing, n int) (more bool, err
 	return count == int64(n), err
 }
 
+// secure has the connection that writes overwrite what it deletes, until scrub has ended.
+func (inFile) secure(ctx context.Context, tx changing) error {
+	var on int
+	return tx.row(ctx, "PRAGMA secure_delete = 1").Scan(&on)
+}
+
+func (inFile) insertRow(t table) string { return t.insert() }
+
+// mergeAtOnce is how many pages of an index are merged in one transaction, for which other changes wait.
+const mergeAtOnce = 256
+
+// scrub merges the search indexes, which drops the words of deleted rows, and copies the write-ahead log
+// into the file. Deleted rows themselves were overwritten (see secure).
+func (inFile) scrub(ctx context.Context, p *pool) error {
+	for _, index := range []string{"said_index", "content_index"} {
+		for pages := -mergeAtOnce; pages != 0; {
+			err := p.change(ctx, func(tx changing) error {
+				var before, after int64
+				err := tx.row(ctx, "SELECT total_changes()").Scan(&before)
+				if err == nil {
+					_, err = tx.exec(ctx, "INSERT INTO "+index+" ("+index+", rank) VALUES ('merge', ?)", pages)
+				}
+				if err == nil {
+					err = tx.row(ctx, "SELECT total_changes()").Scan(&after)
+				}
+				pages = mergeAtOnce
+				if after-before < 2 { // there was nothing to merge
+					pages = 0
+				}
+				return err
+			})
+			if err != nil {
+				return fmt.Errorf("merge %s: %w", index, err)
+			}
+		}
+	}
+	var busy, log, done int
+	if err := p.db.QueryRowContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)").Scan(&busy, &log, &done); err != nil {
+		return fmt.Errorf("empty write-ahead log: %w", err)
+	}
+	if busy != 0 {
+		return errors.New("empty write-ahead log: somebody still reads from it")
+	}
+	return p.db.QueryRowContext(ctx, "PRAGMA secure_delete = 0").Scan(&done)
+}
+
 func (inFile) contains(s sought) condition {
 	match := "words : " + quoted(strings.Join(s.words, " "))
 	if s.prefix {

@@ -33,6 +33,7 @@ type Store struct {
 	Uses         *Uses
 	Index        *Index
 	Verification *Verification
+	Trash        *Trash
 }
 
 // database is shared by the parts of a Store and its views.
@@ -46,7 +47,7 @@ type database struct {
 func newStore(e engine) *Store {
 	d := &database{engine: e}
 	return &Store{
-		database: d, Access: &Access{d}, Index: &Index{d}, Verification: &Verification{d},
+		database: d, Access: &Access{d}, Index: &Index{d}, Verification: &Verification{d}, Trash: &Trash{d},
 		Uses: &Uses{database: d, inUse: newPins(), left: &leftovers{}},
 	}
 }
@@ -131,6 +132,12 @@ func (s *Store) Count(ctx context.Context) (folders, documents int64, err error)
 	return folders, documents, nil
 }
 
+// Together makes the changes that do makes with its context in one transaction, all or none. It may be
+// called again after it failed.
+func (s *Store) Together(ctx context.Context, do func(ctx context.Context) error) error {
+	return s.write.change(ctx, func(tx changing) error { return do(within(ctx, tx)) })
+}
+
 // Used reports whether any tenant has a document.
 func (s *Store) Used(ctx context.Context) (used bool, err error) {
 	if err = s.read.row(ctx, "SELECT EXISTS (SELECT 1 FROM document)").Scan(&used); err != nil {
@@ -160,6 +167,7 @@ type Totals struct {
 	ContentBytes   int64 `json:"content-bytes"`
 	SharedContents int64 `json:"shared-contents"` // of more than one document
 	Renditions     int64 `json:"renditions"`
+	Trash          int64 `json:"trash"` // documents in the trash, which are not counted above
 	InboxDocuments int64 `json:"inbox-documents"`
 	// OldestInbox is the creation date of the oldest document in an inbox, nil without one.
 	OldestInbox *time.Time `json:"oldest-inbox-document,omitempty"`
@@ -185,6 +193,7 @@ func (s *Store) Totals(ctx context.Context) (t Totals, err error) {
 			[]any{&t.Contents, &t.ContentBytes, &t.SharedContents},
 		},
 		{"SELECT count(*) FROM rendition", []any{&t.Renditions}},
+		{"SELECT count(*) FROM trash", []any{&t.Trash}},
 		{"SELECT count(*), min(d.created) FROM document d JOIN folder f ON f.id = d.folder WHERE f.inbox", []any{&t.InboxDocuments, &oldest}},
 	} {
 		if err := s.read.row(ctx, count.query).Scan(count.into...); err != nil {
@@ -242,6 +251,13 @@ type engine interface {
 	contains(s sought) condition
 	// indexText adds the text of a content to the index, which does not have it yet.
 	indexText(ctx context.Context, tx changing, id int64, v vector) error
+
+	// insertRow is the query that adds a row, a JSON object, to a table.
+	insertRow(t table) string
+	// secure has what is deleted in this transaction overwritten, as far as the engine can.
+	secure(ctx context.Context, tx changing) error
+	// scrub removes what was deleted from the files of the database, as far as the engine can.
+	scrub(ctx context.Context, p *pool) error
 
 	// several reports whether other processes may use the database at the same time. The locks below
 	// are between processes, and last until the end of a transaction.

@@ -166,9 +166,10 @@ func (u *Uses) HoldContents(ctx context.Context) (held context.Context, h *Hold,
 }
 
 const selectUse = `SELECT EXISTS (SELECT 1 FROM document WHERE digest = ?1)
-	OR EXISTS (SELECT 1 FROM rendition WHERE digest = ?1)`
+	OR EXISTS (SELECT 1 FROM rendition WHERE digest = ?1)
+	OR EXISTS (SELECT 1 FROM trash WHERE digest = ?1 AND NOT erasing)`
 
-// Referenced reports whether a document or a rendition uses the content.
+// Referenced reports whether a document, also one in the trash, or a rendition uses the content.
 func (u *Uses) Referenced(ctx context.Context, digest string) (bool, error) {
 	return referenced(ctx, u.read, digest)
 }

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/archivefs/archivefs/archive"
@@ -13,7 +14,7 @@ type Verification struct{ *database }
 // Reference is a content that something refers to.
 type Reference struct {
 	Digest string
-	// Documents is how many documents have it; 0 if it is only a rendition.
+	// Documents is how many documents have it, or, if none has, how many in the trash; 0 if it is only a rendition.
 	Documents int64
 	// Smallest and Largest are its sizes according to those documents.
 	Smallest, Largest int64
@@ -32,18 +33,15 @@ func (v *Verification) References(ctx context.Context, after string, limit int) 
 	if err != nil {
 		return nil, err
 	}
-	merged := make([]Reference, 0, limit)
-	for len(merged) < limit && len(held)+len(made) > 0 {
-		switch {
-		case len(made) == 0 || len(held) > 0 && held[0].Digest < made[0].Digest:
-			merged, held = append(merged, held[0]), held[1:]
-		case len(held) == 0 || made[0].Digest < held[0].Digest:
-			merged, made = append(merged, made[0]), made[1:]
-		default: // a document's content that is also a rendition
-			merged, held, made = append(merged, held[0]), held[1:], made[1:]
-		}
+	trashed, err := v.references(ctx, `SELECT digest, count(*), min(size), max(size) FROM trash
+		WHERE digest > ? AND NOT erasing GROUP BY digest ORDER BY digest LIMIT ?`, after, limit)
+	if err != nil {
+		return nil, err
 	}
-	return merged, nil
+	merged := slices.Concat(held, trashed, made)
+	slices.SortStableFunc(merged, func(a, b Reference) int { return strings.Compare(a.Digest, b.Digest) })
+	merged = slices.CompactFunc(merged, func(a, b Reference) bool { return a.Digest == b.Digest })
+	return merged[:min(len(merged), limit)], nil
 }
 
 func (v *Verification) references(ctx context.Context, query string, args ...any) ([]Reference, error) {
@@ -138,7 +136,8 @@ var rules = []rule{
 	{"the document's content is not named by a SHA-256", `SELECT folder, id, digest FROM document WHERE length(digest) != 64`},
 	{"the note or stamp belongs to no document", `SELECT 0, document, '' FROM annotation WHERE document NOT IN (SELECT id FROM document)`},
 	{"the rendition was made of a content that no document holds", `SELECT 0, 0, r.source FROM rendition r
-		WHERE NOT EXISTS (SELECT 1 FROM document d WHERE d.digest = r.source)`},
+		WHERE NOT EXISTS (SELECT 1 FROM document d WHERE d.digest = r.source)
+		AND NOT EXISTS (SELECT 1 FROM trash t WHERE t.digest = r.source)`},
 	{"the search keeps the text of a content that no document holds", `SELECT 0, 0, c.digest FROM content c
 		WHERE NOT EXISTS (SELECT 1 FROM document d WHERE d.digest = c.digest)`},
 	{"the search does not know of the document's content", `SELECT d.folder, d.id, d.digest FROM document d

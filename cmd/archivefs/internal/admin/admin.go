@@ -25,7 +25,7 @@ func Command() *cli.Command {
 		Usage: "look after the archive of the embedded service",
 		Subcommands: []*cli.Command{
 			adminTenantsCommand(), adminMandatorsCommand(), adminInboxesCommand(), adminUsersCommand(), adminKeysCommand(),
-			adminAutoExportCommand(), adminVerifyCommand(), adminBackupCommand(), adminRestoreCommand(), adminStatsCommand(),
+			adminAutoExportCommand(), adminRemoveCommand(), adminTrashCommand(), adminRetentionCommand(), adminVerifyCommand(), adminBackupCommand(), adminRestoreCommand(), adminStatsCommand(),
 		},
 	}
 }
@@ -69,7 +69,7 @@ func (a administration) command(group string) *cli.Command {
 }
 
 func (a administration) run(c *cli.Context) error {
-	name := "admin " + a.group + " " + a.name
+	name := strings.Join(strings.Fields("admin "+a.group+" "+a.name), " ")
 	switch {
 	case c.NArg() < a.least || c.NArg() > a.most:
 		return config.Usagef("%s needs %s", name, a.operands)

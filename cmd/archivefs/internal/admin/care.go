@@ -393,6 +393,7 @@ func printTotals(c *cli.Context, t store.Totals) error {
 		{"documents", number(t.Documents) + ", " + command.Size(t.Bytes)},
 		{"contents", fmt.Sprintf("%s, %s; %s shared", number(t.Contents), command.Size(t.ContentBytes), number(t.SharedContents))},
 		{"renditions", number(t.Renditions)},
+		{"in the trash", number(t.Trash)},
 		{"texts", fmt.Sprintf("%s indexed, %s waiting, %s failed", number(t.Texts.Indexed), number(t.Texts.Waiting), number(t.Texts.Failed))},
 		{"inboxes", number(t.Inboxes)},
 		{"inbox documents", number(t.InboxDocuments)},
