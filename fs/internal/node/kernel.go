@@ -39,11 +39,11 @@ type Kernel struct {
 	Staging *staging.Area
 	Files   *change.Files
 	Control *control.Tree
+	Watch   *watch.Watch[*tree.Dir]
 	// Pictures makes thumbnails of what file managers show; nil for none.
 	Pictures *pictures.Maker
 	// Top is the mount point. It is set before the mount is.
-	Top   string
-	Watch *watch.Watch[*tree.Dir]
+	Top string
 
 	Mounts      closing.Mounts
 	Passthrough passthrough
