@@ -2,6 +2,8 @@ package server
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"time"
 
 	"github.com/sirupsen/logrus"
@@ -58,47 +60,46 @@ func (e *eraser) run(ctx context.Context) {
 
 // round erases what is due, and returns how many documents that were. First the documents can no longer be
 // restored; then their contents are removed, which a backup may delay; then what is left of them in logs
-// and indexes; and at last they are noted as erased.
+// and indexes; and at last they are noted as erased. One that fails does not keep the others.
 func (e *eraser) round(ctx context.Context, now time.Time) (erased int, err error) {
 	due, err := e.trash.Due(ctx, now, erasedTogether)
 	if err != nil || len(due) == 0 {
 		return 0, err
 	}
 	var gone []archive.ID
+	var failed []error
 	for _, d := range due {
 		digest, err := e.trash.Begin(ctx, d.ID, now)
-		if err != nil {
-			return 0, err
-		}
-		if digest == "" {
-			continue
-		}
-		removed, err := e.remove(ctx, digest)
-		if err != nil {
-			return 0, err
+		removed := false
+		if err == nil && digest != "" {
+			removed, err = e.remove(ctx, digest)
 		}
 		if removed {
 			gone = append(gone, d.ID)
 		}
+		if err != nil {
+			failed = append(failed, fmt.Errorf("document %d: %w", d.ID, err))
+		}
 	}
-	if len(gone) == 0 {
-		return 0, nil
+	if len(gone) > 0 {
+		err = e.scrub(ctx)
 	}
+	for i := 0; i < len(gone) && err == nil; i++ {
+		if err = e.trash.End(ctx, gone[i]); err == nil {
+			erased++
+		}
+	}
+	return erased, errors.Join(append(failed, err)...)
+}
+
+// scrub removes what is left of removed contents and rows in logs and indexes.
+func (e *eraser) scrub(ctx context.Context) error {
 	if contents, ok := e.vault.contents.(scrubber); ok {
 		if err := contents.Scrub(ctx); err != nil {
-			return 0, err
+			return err
 		}
 	}
-	if err := e.trash.Scrub(ctx); err != nil {
-		return 0, err
-	}
-	for _, id := range gone {
-		if err := e.trash.End(ctx, id); err != nil {
-			return erased, err
-		}
-		erased++
-	}
-	return erased, nil
+	return e.trash.Scrub(ctx)
 }
 
 // remove removes a content that nothing refers to, with its renditions. It reports false if it is still
@@ -108,7 +109,7 @@ func (e *eraser) remove(ctx context.Context, digest string) (removed bool, err e
 		return false, err
 	}
 	if used, err := e.uses.Referenced(ctx, digest); err != nil || used {
-		return used, err
+		return used && err == nil, err
 	}
 	stored, err := e.vault.Has(ctx, digest)
 	return !stored, err

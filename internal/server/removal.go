@@ -95,8 +95,7 @@ func (a *Admin) RestoreTrash(ctx context.Context, ids []archive.ID) error {
 }
 
 // EmptyTrash erases documents of the trash before their term is over, and waits until they are erased. The
-// error is KindForbidden if one is retained, and nothing is erased then; ErrWaits if no service erases them
-// while ctx lasts.
+// error is KindForbidden if one is retained, and nothing is erased then; ErrWaits if no service begins.
 func (a *Admin) EmptyTrash(ctx context.Context, ids []archive.ID) error {
 	err := a.db.Together(ctx, func(ctx context.Context) error {
 		for _, id := range ids {
@@ -113,7 +112,7 @@ func (a *Admin) EmptyTrash(ctx context.Context, ids []archive.ID) error {
 }
 
 const (
-	// awaitErased is how long EmptyTrash waits for a service.
+	// awaitErased is how long EmptyTrash waits for a service to begin.
 	awaitErased = time.Minute
 	// lookErased is how often it looks.
 	lookErased = 200 * time.Millisecond
@@ -129,10 +128,12 @@ func (a *Admin) await(ctx context.Context, ids []archive.ID) error {
 		if err != nil {
 			return err
 		}
-		if !slices.ContainsFunc(left, func(d store.Trashed) bool { return slices.Contains(ids, d.ID) }) {
+		left = slices.DeleteFunc(left, func(d store.Trashed) bool { return !slices.Contains(ids, d.ID) })
+		begun := slices.ContainsFunc(left, func(d store.Trashed) bool { return d.Erasing })
+		switch {
+		case len(left) == 0:
 			return nil
-		}
-		if time.Now().After(ends) {
+		case !begun && time.Now().After(ends):
 			return ErrWaits
 		}
 		if err := pause(ctx, lookErased); err != nil {
