@@ -201,7 +201,12 @@ func TestKeepingGoesOnWhenTheServiceIsBack(t *testing.T) {
 // it.
 func TestMarksFollowRenamesAndMoves(t *testing.T) {
 	t.Parallel()
-	f := newForeign(t, hostile.Config{ArchiveKeepsID: true})
+	for name, same := range map[string]bool{"with its id": true, "with another id": false} {
+		t.Run(name, func(t *testing.T) { marksFollow(t, newForeign(t, hostile.Config{ArchiveKeepsID: same})) })
+	}
+}
+
+func marksFollow(t *testing.T, f *foreign) {
 	sub := f.AddFolder(f.bills, "2018")
 	f.AddDocument(sub, hostile.Document{Name: "a.txt", Content: []byte("a"), Pages: 1})
 	f.AddDocument(f.inbox, hostile.Document{Name: "scan.txt", Content: []byte("scan"), Pages: 1})

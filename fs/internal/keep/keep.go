@@ -194,6 +194,20 @@ func (k *Keeper) SetDocument(doc archive.ID, d *tree.Dir, on bool) error {
 	return k.set(of, lineOf(d), on)
 }
 
+// Archived moves the mark of an inbox document that was archived in d, and may have another id since.
+func (k *Keeper) Archived(before, after archive.ID, d *tree.Dir) {
+	if before == after || !k.has(state.KeptID{Document: true, ID: before}) {
+		return
+	}
+	err := k.set(state.KeptID{Document: true, ID: after}, lineOf(d), true)
+	if err == nil {
+		err = k.set(state.KeptID{Document: true, ID: before}, state.Kept{}, false)
+	}
+	if err != nil {
+		k.Contents.Service.Log.Warnf("document %d is kept no longer: %v", after, err)
+	}
+}
+
 // keptAbove refuses to free what is kept with a directory above.
 func (k *Keeper) keptAbove(d *tree.Dir) error {
 	return errno.Refuse(syscall.EPERM, "it is kept with /"+archive.Printable(k.above(d).Path())+"; free that")
