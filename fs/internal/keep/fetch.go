@@ -60,6 +60,9 @@ func (k *Keeper) fetch(ctx context.Context, p *plan) (pause time.Duration) {
 		workers.Go(func() { f.work(ctx) })
 	}
 	workers.Wait()
+	if p.away == nil {
+		k.aways = 0
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	switch {
@@ -70,7 +73,8 @@ func (k *Keeper) fetch(ctx context.Context, p *plan) (pause time.Duration) {
 		return 0 // there is more to do
 	case p.away != nil:
 		k.in(Waiting, awayText(p.away))
-		return soon
+		k.aways++
+		return backoff.After(k.aways)
 	case f.failed != nil:
 		k.in(Incomplete, f.failed.Error()+"; it is tried again")
 	default:

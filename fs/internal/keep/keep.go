@@ -54,8 +54,10 @@ type Keeper struct {
 	// fickle is set once an ETag of the service has changed although the content had not: then ETags
 	// save no download.
 	fickle atomic.Bool
-	// prints have what the listing said of documents that can change. Only rounds use them.
+	// prints have what the listing said of documents that can change. aways counts rounds in a row that
+	// lacked a listing because the service is away. Only rounds use them.
 	prints map[archive.ID]uint64
+	aways  int
 
 	mu sync.Mutex
 	// instead has the representation that documents are kept in, if they lack the usual one.

@@ -22,7 +22,7 @@ const (
 	untaggedAge = 24 * time.Hour
 	// share bounds the part of the time that listing takes: one in so many.
 	share = 20
-	// soon is the longest pause after a round that could not do all.
+	// soon is the pause after a round that found the disk full.
 	soon = time.Minute
 	// asProgram is the process id under which the keeper walks the archive, as prefetches see it.
 	asProgram = math.MaxUint32
@@ -38,9 +38,10 @@ func (k *Keeper) run() {
 		}
 		began := time.Now()
 		p := k.list(ctx)
-		pause := max(k.Interval, share*time.Since(began))
+		listing := time.Since(began)
+		pause := max(k.Interval, share*listing)
 		if ctx.Err() == nil {
-			pause = min(pause, k.fetch(ctx, p))
+			pause = min(pause, max(listing, k.fetch(ctx, p)))
 		}
 		stop()
 		k.rest(pause)
