@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -167,6 +168,29 @@ func TestKeptContentsAreRefreshed(t *testing.T) {
 			wantContent(t, m.path("inboxes", "Administrator", "scan.txt"), "changed since")
 			wantContent(t, m.path("inboxes", "Administrator", "new.txt"), "new")
 		})
+	}
+}
+
+// Of a service whose ETags change although the content does not, nothing is downloaded in each round.
+func TestKeptContentsWithFickleETags(t *testing.T) {
+	t.Parallel()
+	f := newForeign(t, hostile.Config{Content: hostile.ContentShape{ETag: hostile.ETagChanging}})
+	f.AddDocument(f.inbox, hostile.Document{Name: "scan.txt", Content: []byte("scan"), Pages: 1})
+	m := f.mount(t, often)
+	must(t, xattr.Set(m.path("inboxes", "Administrator"), keepAttr, []byte("1")))
+	m.keeps(fs.KeptComplete)
+	requests := func(path string) (n int) {
+		for _, r := range f.Requests() {
+			if r.Method == "GET" && strings.HasSuffix(r.Path, path) {
+				n++
+			}
+		}
+		return n
+	}
+	rounds := requests("/document/list")
+	heals(t, "ten rounds", func() bool { return requests("/document/list") >= rounds+10 })
+	if n := requests("/pdf"); n > 3 {
+		t.Errorf("%d downloads in ten rounds", n)
 	}
 }
 

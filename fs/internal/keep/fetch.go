@@ -174,7 +174,7 @@ func (k *Keeper) one(ctx context.Context, it *item) (size int64, err error) {
 	k.yield(ctx)
 	k.own.Add(1)
 	defer k.own.Add(-1)
-	before, tagged := k.Contents.Content.Kept.Held(it.key)
+	before, here := k.Contents.Content.Kept.Held(it.key)
 	r, err := k.Contents.Renew(ctx, it.key.Document, it.archived)
 	if err != nil {
 		return 0, err
@@ -188,14 +188,12 @@ func (k *Keeper) one(ctx context.Context, it *item) (size int64, err error) {
 			return 0, err // which cancels the download
 		}
 	}
-	if err := r.Wait(ctx); err != nil {
-		return 0, err
+	if here && before.Tagged {
+		k.mu.Lock()
+		k.validated[it.key] = before
+		k.mu.Unlock()
 	}
-	after, _ := k.Contents.Content.Kept.Held(it.key)
-	if tagged && before.Tagged && before.Sum != "" && after.Sum == before.Sum && after.Serial != before.Serial {
-		k.fickle.Store(true)
-	}
-	return r.Size(), nil
+	return r.Size(), r.Wait(ctx)
 }
 
 // keepInstead keeps a document in another representation than the usual one, which it lacks.

@@ -62,7 +62,9 @@ type Keeper struct {
 	mu sync.Mutex
 	// instead has the representation that documents are kept in, if they lack the usual one.
 	instead map[archive.ID]archive.Representation // +checklocks:mu
-	marks   map[state.KeptID]state.Kept           // +checklocks:mu
+	// validated are contents that had an ETag, as they were before the last round.
+	validated map[cache.Key]cache.Held    // +checklocks:mu
+	marks     map[state.KeptID]state.Kept // +checklocks:mu
 	// running: the goroutine exists. stopRound ends its round, nil while it has none. changed: marks
 	// were changed since its last round began.
 	running   bool               // +checklocks:mu
@@ -79,7 +81,7 @@ func New(ctx context.Context, c Config) *Keeper {
 	}
 	k := &Keeper{
 		Config: c, ctx: ctx, back: make(chan struct{}, 1), wake: make(chan struct{}, 1),
-		instead: map[archive.ID]archive.Representation{}, prints: map[archive.ID]uint64{},
+		instead: map[archive.ID]archive.Representation{}, prints: map[archive.ID]uint64{}, validated: map[cache.Key]cache.Held{},
 		marks: c.State.Kept(), changed: true,
 	}
 	if len(k.marks) > 0 && k.Known != nil {

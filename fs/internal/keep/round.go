@@ -348,6 +348,7 @@ func (k *Keeper) add(p *plan, d *tree.Dir, doc *archive.Document) {
 	}
 	held, here := k.Contents.Content.Kept.Held(it.key)
 	if here {
+		k.compare(it.key, held)
 		it.had = held.Size
 		p.bytes += held.Size
 	}
@@ -363,6 +364,18 @@ func (k *Keeper) changedPrint(p *plan, doc *archive.Document) bool {
 	p.prints[doc.ID] = sum.Sum64()
 	before, known := k.prints[doc.ID]
 	return known && before != sum.Sum64()
+}
+
+// compare finds out whether a content was downloaded again in the last round although it had an ETag and
+// has not changed.
+func (k *Keeper) compare(key cache.Key, now cache.Held) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	before, validated := k.validated[key]
+	delete(k.validated, key)
+	if validated && before.Sum != "" && before.Sum == now.Sum && before.Serial != now.Serial {
+		k.fickle.Store(true)
+	}
 }
 
 // outdated reports whether the content of an item has to be validated.
