@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -170,6 +171,29 @@ func TestKeptContentsAreRefreshed(t *testing.T) {
 	}
 }
 
+// Of a service whose ETags change although the content does not, nothing is downloaded in each round.
+func TestKeptContentsWithFickleETags(t *testing.T) {
+	t.Parallel()
+	f := newForeign(t, hostile.Config{Content: hostile.ContentShape{ETag: hostile.ETagChanging}})
+	f.AddDocument(f.inbox, hostile.Document{Name: "scan.txt", Content: []byte("scan"), Pages: 1})
+	m := f.mount(t, often)
+	must(t, xattr.Set(m.path("inboxes", "Administrator"), keepAttr, []byte("1")))
+	m.keeps(fs.KeptComplete)
+	requests := func(path string) (n int) {
+		for _, r := range f.Requests() {
+			if r.Method == "GET" && strings.HasSuffix(r.Path, path) {
+				n++
+			}
+		}
+		return n
+	}
+	rounds := requests("/document/list")
+	heals(t, "ten rounds", func() bool { return requests("/document/list") >= rounds+10 })
+	if n := requests("/pdf"); n > 3 {
+		t.Errorf("%d downloads in ten rounds", n)
+	}
+}
+
 // What is kept while the service is away, or fails, is fetched once it is back; a document that it
 // cannot serve holds up no other.
 func TestKeepingGoesOnWhenTheServiceIsBack(t *testing.T) {
@@ -201,7 +225,12 @@ func TestKeepingGoesOnWhenTheServiceIsBack(t *testing.T) {
 // it.
 func TestMarksFollowRenamesAndMoves(t *testing.T) {
 	t.Parallel()
-	f := newForeign(t, hostile.Config{ArchiveKeepsID: true})
+	for name, same := range map[string]bool{"with its id": true, "with another id": false} {
+		t.Run(name, func(t *testing.T) { marksFollow(t, newForeign(t, hostile.Config{ArchiveKeepsID: same})) })
+	}
+}
+
+func marksFollow(t *testing.T, f *foreign) {
 	sub := f.AddFolder(f.bills, "2018")
 	f.AddDocument(sub, hostile.Document{Name: "a.txt", Content: []byte("a"), Pages: 1})
 	f.AddDocument(f.inbox, hostile.Document{Name: "scan.txt", Content: []byte("scan"), Pages: 1})

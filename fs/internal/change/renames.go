@@ -214,6 +214,9 @@ func (c *Files) archiveDocument(ctx context.Context, d *tree.Dir, e *tree.Entry,
 			c.s.Service.Log.Warnf("forget keywords of document %d: %v", inbox.ID, err)
 		}
 	}
+	if archived != nil {
+		c.s.Keeper.Archived(inbox.ID, archived.ID, to)
+	}
 	d.Outdate()
 	to.Outdate()
 	c.moveDocument(d, e, to, newName, archived)

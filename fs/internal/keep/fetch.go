@@ -60,6 +60,9 @@ func (k *Keeper) fetch(ctx context.Context, p *plan) (pause time.Duration) {
 		workers.Go(func() { f.work(ctx) })
 	}
 	workers.Wait()
+	if p.away == nil {
+		k.aways = 0
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	switch {
@@ -70,7 +73,8 @@ func (k *Keeper) fetch(ctx context.Context, p *plan) (pause time.Duration) {
 		return 0 // there is more to do
 	case p.away != nil:
 		k.in(Waiting, awayText(p.away))
-		return soon
+		k.aways++
+		return backoff.After(k.aways)
 	case f.failed != nil:
 		k.in(Incomplete, f.failed.Error()+"; it is tried again")
 	default:
@@ -170,7 +174,7 @@ func (k *Keeper) one(ctx context.Context, it *item) (size int64, err error) {
 	k.yield(ctx)
 	k.own.Add(1)
 	defer k.own.Add(-1)
-	before, tagged := k.Contents.Content.Kept.Held(it.key)
+	before, here := k.Contents.Content.Kept.Held(it.key)
 	r, err := k.Contents.Renew(ctx, it.key.Document, it.archived)
 	if err != nil {
 		return 0, err
@@ -184,14 +188,12 @@ func (k *Keeper) one(ctx context.Context, it *item) (size int64, err error) {
 			return 0, err // which cancels the download
 		}
 	}
-	if err := r.Wait(ctx); err != nil {
-		return 0, err
+	if here && before.Tagged {
+		k.mu.Lock()
+		k.validated[it.key] = before
+		k.mu.Unlock()
 	}
-	after, _ := k.Contents.Content.Kept.Held(it.key)
-	if tagged && before.Tagged && before.Sum != "" && after.Sum == before.Sum && after.Serial != before.Serial {
-		k.fickle.Store(true)
-	}
-	return r.Size(), nil
+	return r.Size(), r.Wait(ctx)
 }
 
 // keepInstead keeps a document in another representation than the usual one, which it lacks.

@@ -54,13 +54,17 @@ type Keeper struct {
 	// fickle is set once an ETag of the service has changed although the content had not: then ETags
 	// save no download.
 	fickle atomic.Bool
-	// prints have what the listing said of documents that can change. Only rounds use them.
+	// prints have what the listing said of documents that can change. aways counts rounds in a row that
+	// lacked a listing because the service is away. Only rounds use them.
 	prints map[archive.ID]uint64
+	aways  int
 
 	mu sync.Mutex
 	// instead has the representation that documents are kept in, if they lack the usual one.
 	instead map[archive.ID]archive.Representation // +checklocks:mu
-	marks   map[state.KeptID]state.Kept           // +checklocks:mu
+	// validated are contents that had an ETag, as they were before the last round.
+	validated map[cache.Key]cache.Held    // +checklocks:mu
+	marks     map[state.KeptID]state.Kept // +checklocks:mu
 	// running: the goroutine exists. stopRound ends its round, nil while it has none. changed: marks
 	// were changed since its last round began.
 	running   bool               // +checklocks:mu
@@ -77,7 +81,7 @@ func New(ctx context.Context, c Config) *Keeper {
 	}
 	k := &Keeper{
 		Config: c, ctx: ctx, back: make(chan struct{}, 1), wake: make(chan struct{}, 1),
-		instead: map[archive.ID]archive.Representation{}, prints: map[archive.ID]uint64{},
+		instead: map[archive.ID]archive.Representation{}, prints: map[archive.ID]uint64{}, validated: map[cache.Key]cache.Held{},
 		marks: c.State.Kept(), changed: true,
 	}
 	if len(k.marks) > 0 && k.Known != nil {
@@ -192,6 +196,20 @@ func (k *Keeper) SetDocument(doc archive.ID, d *tree.Dir, on bool) error {
 		return k.keptAbove(d)
 	}
 	return k.set(of, lineOf(d), on)
+}
+
+// Archived moves the mark of an inbox document that was archived in d, and may have another id since.
+func (k *Keeper) Archived(before, after archive.ID, d *tree.Dir) {
+	if before == after || !k.has(state.KeptID{Document: true, ID: before}) {
+		return
+	}
+	err := k.set(state.KeptID{Document: true, ID: after}, lineOf(d), true)
+	if err == nil {
+		err = k.set(state.KeptID{Document: true, ID: before}, state.Kept{}, false)
+	}
+	if err != nil {
+		k.Contents.Service.Log.Warnf("document %d is kept no longer: %v", after, err)
+	}
 }
 
 // keptAbove refuses to free what is kept with a directory above.

@@ -22,7 +22,7 @@ const (
 	untaggedAge = 24 * time.Hour
 	// share bounds the part of the time that listing takes: one in so many.
 	share = 20
-	// soon is the longest pause after a round that could not do all.
+	// soon is the pause after a round that found the disk full.
 	soon = time.Minute
 	// asProgram is the process id under which the keeper walks the archive, as prefetches see it.
 	asProgram = math.MaxUint32
@@ -38,9 +38,10 @@ func (k *Keeper) run() {
 		}
 		began := time.Now()
 		p := k.list(ctx)
-		pause := max(k.Interval, share*time.Since(began))
+		listing := time.Since(began)
+		pause := max(k.Interval, share*listing)
 		if ctx.Err() == nil {
-			pause = min(pause, k.fetch(ctx, p))
+			pause = min(pause, max(listing, k.fetch(ctx, p)))
 		}
 		stop()
 		k.rest(pause)
@@ -347,6 +348,7 @@ func (k *Keeper) add(p *plan, d *tree.Dir, doc *archive.Document) {
 	}
 	held, here := k.Contents.Content.Kept.Held(it.key)
 	if here {
+		k.compare(it.key, held)
 		it.had = held.Size
 		p.bytes += held.Size
 	}
@@ -362,6 +364,18 @@ func (k *Keeper) changedPrint(p *plan, doc *archive.Document) bool {
 	p.prints[doc.ID] = sum.Sum64()
 	before, known := k.prints[doc.ID]
 	return known && before != sum.Sum64()
+}
+
+// compare finds out whether a content was downloaded again in the last round although it had an ETag and
+// has not changed.
+func (k *Keeper) compare(key cache.Key, now cache.Held) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	before, validated := k.validated[key]
+	delete(k.validated, key)
+	if validated && before.Sum != "" && before.Sum == now.Sum && before.Serial != now.Serial {
+		k.fickle.Store(true)
+	}
 }
 
 // outdated reports whether the content of an item has to be validated.
