@@ -34,7 +34,7 @@ type attempt struct {
 func newAttempt(ctx context.Context, s *sender, op Operation) *attempt {
 	a := &attempt{sender: s, op: op, caller: ctx, counts: s.stats.of(op)}
 	ctx, a.cancel = context.WithCancelCause(ctx)
-	a.unhook = context.AfterFunc(s.pause.until(), func() { a.cancel(errPaused) })
+	a.unhook = context.AfterFunc(s.pause.until(), func() { a.cancel(errPaused) }) //nolint:contextcheck // a pause is nobody's request
 	a.guard = newWatchdog(s.stall, func() { a.cancel(errStalled) })
 	a.ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
 		GetConn: func(string) { a.dialled.Store(true) },

@@ -74,7 +74,7 @@ func (p *probe) wait(ctx context.Context) error {
 }
 
 // pass returns nil when a call may be sent. It starts a probe if one is due.
-func (b *circuit) pass(ctx context.Context, op Operation) error {
+func (b *circuit) pass(ctx context.Context, op Operation) error { //nolint:contextcheck // a probe outlives the call
 	b.mu.Lock()
 	if !b.breaker.Tripped() {
 		b.mu.Unlock()

@@ -34,7 +34,7 @@ func wantTold(t *testing.T, s sleeper, want string) {
 }
 
 // watched starts to watch, and returns how that ends.
-func watched(t *testing.T, ctx context.Context, s power.Sleeper) <-chan error { //nolint:revive // tests have t first
+func watched(t *testing.T, ctx context.Context, s power.Sleeper) <-chan error {
 	t.Helper()
 	ended := make(chan error, 1)
 	go func() { ended <- power.Watch(ctx, s) }()

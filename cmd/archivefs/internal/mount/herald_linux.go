@@ -41,7 +41,7 @@ func (s *session) herald(ctx context.Context, path string, begun func(thread uin
 	}
 	ctx, cancel := context.WithTimeout(ctx, heraldLimit)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, program)
+	cmd := exec.CommandContext(ctx, program) //nolint:gosec // it is this one
 	cmd.Env, cmd.Dir, cmd.WaitDelay = append(os.Environ(), HeraldVariable+"=1"), "/", time.Second
 	in, err := cmd.StdinPipe()
 	if err != nil {

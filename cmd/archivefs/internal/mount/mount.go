@@ -272,10 +272,13 @@ func writeHeapProfile(path string) error {
 // prepareMountpoint checks the mount point, or creates it. It may be the stale mount of an archive,
 // which stays until the next one is ready: no program shall write into the directory below it.
 func prepareMountpoint(s *settings.Mount) (stale bool, err error) {
+	if mounted.IsAutomount(s.Mountpoint) {
+		return false, nil // a look into it would wait for this mount
+	}
 	if mounted.IsLeft(s.Mountpoint) {
 		return true, nil
 	}
-	if s.Made && !mounted.IsAutomount(s.Mountpoint) {
+	if s.Made {
 		if err := os.MkdirAll(s.Mountpoint, 0o700); err != nil {
 			return false, fmt.Errorf("mount point: %w", err)
 		}

@@ -59,7 +59,7 @@ func supervise(c *cli.Context, s *settings.Mount) error {
 			return endOfBackground(err)
 		case err == nil:
 			return nil
-		case c.Context.Err() != nil, usable && !isCrash(err), isUsage(err):
+		case c.Err() != nil, usable && !isCrash(err), isUsage(err):
 			return command.ExitStatus(1) // it has logged why
 		}
 		if isCrash(err) {
@@ -76,7 +76,7 @@ func supervise(c *cli.Context, s *settings.Mount) error {
 		wait, cancel := context.WithTimeout(c.Context, pause)
 		<-wait.Done()
 		cancel()
-		if _, there := mounted.At(v.mountpoint); !there || c.Context.Err() != nil {
+		if _, there := mounted.At(v.mountpoint); !there || c.Err() != nil {
 			return nil // somebody unmounted it
 		}
 	}
