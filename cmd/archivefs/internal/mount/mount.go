@@ -138,7 +138,8 @@ func (s *session) serve(c *cli.Context) (*fs.Mount, error) {
 			s.client.BaseURL(), away.Text)
 	}
 	s.tellLeftBehind()
-	if s.stale {
+	s.fs.Recover()
+	if s.stale { // right before the mount
 		unmounted, err := mounted.TakeOver(c.Context, s.settings.Mountpoint)
 		if err != nil {
 			return nil, err
@@ -148,7 +149,6 @@ func (s *session) serve(c *cli.Context) (*fs.Mount, error) {
 			return nil, nil
 		}
 	}
-	s.fs.Recover()
 	m, err := s.fs.Mount(s.settings.Mountpoint)
 	if err != nil {
 		why := "a line of fusermount3 above, if there is one, says why"
