@@ -43,7 +43,7 @@ func watched(t *testing.T, ctx context.Context, s power.Sleeper) <-chan error {
 
 // The machine sleeps when it was let, and is delayed anew after that.
 func TestWatch(t *testing.T) {
-	logind := bustest.New(t)
+	logind := bustest.StartLogind(t)
 	t.Setenv("DBUS_SYSTEM_BUS_ADDRESS", logind.Address)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -78,7 +78,7 @@ func TestWatchWithoutABus(t *testing.T) {
 	if err := power.Watch(t.Context(), make(sleeper)); err == nil {
 		t.Error("there is no error without a bus")
 	}
-	logind := bustest.New(t)
+	logind := bustest.StartLogind(t)
 	t.Setenv("DBUS_SYSTEM_BUS_ADDRESS", logind.Address)
 	s := make(sleeper)
 	ended := watched(t, t.Context(), s)
