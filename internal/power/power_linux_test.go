@@ -72,6 +72,34 @@ func TestWatch(t *testing.T) {
 	next(t, "release", lock.Released)
 }
 
+// A bus that does not answer holds up nobody.
+func TestWatchOnABusThatHangs(t *testing.T) {
+	for _, when := range []string{"from the beginning", "after a sleep"} {
+		t.Run(when, func(t *testing.T) {
+			logind := bustest.StartLogind(t)
+			t.Setenv("DBUS_SYSTEM_BUS_ADDRESS", logind.Address)
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			s := make(sleeper)
+			logind.Hang(when == "from the beginning")
+			ended := watched(t, ctx, s)
+			if when == "after a sleep" {
+				lock := next(t, "delay", logind.Delays)
+				logind.PrepareForSleep(true)
+				wantTold(t, s, "sleep")
+				next(t, "release", lock.Released)
+				logind.Hang(true)
+				logind.PrepareForSleep(false)
+				wantTold(t, s, "wake")
+			}
+			cancel()
+			if err := next(t, "end", ended); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
 // Without a bus, or when it ends, that is an error; what sleeps is woken before.
 func TestWatchWithoutABus(t *testing.T) {
 	t.Setenv("DBUS_SYSTEM_BUS_ADDRESS", "unix:path=/nonexistent/bus")
