@@ -8,14 +8,14 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/archivefs/archivefs/internal/testing/desktoptest"
+	"github.com/archivefs/archivefs/internal/testing/bustest"
 	"github.com/archivefs/archivefs/internal/testing/fusetest"
 )
 
 // desktopSession is a session of a person, in which programs of the test run.
-func desktopSession(t *testing.T) *desktoptest.Bus {
+func desktopSession(t *testing.T) *bustest.Notifications {
 	t.Helper()
-	desk := desktoptest.Start(t, "body", "body-markup", "actions")
+	desk := bustest.StartNotifications(t, "body", "body-markup", "actions")
 	t.Setenv("DBUS_SESSION_BUS_ADDRESS", desk.Address)
 	t.Setenv("INVOCATION_ID", "") // no unit of systemd
 	return desk

@@ -29,7 +29,7 @@ func awaits[T any](t *testing.T, what string, from <-chan T) (got T) {
 func TestSleepOfTheMachine(t *testing.T) {
 	fusetest.Need(t)
 	isolate(t)
-	logind := bustest.New(t)
+	logind := bustest.StartLogind(t)
 	t.Setenv("DBUS_SYSTEM_BUS_ADDRESS", logind.Address)
 	gate := hostile.NewGate()
 	service := hostile.New(hostile.Config{Credentials: hostile.Credentials{APIKey: "k"}})

@@ -84,7 +84,7 @@ func (w *watcher) wantNoMore() {
 func TestWatchedFolderTellsWhatOthersChange(t *testing.T) {
 	fusetest.Need(t)
 	isolate(t)
-	bus := bustest.New(t)
+	bus := bustest.Start(t)
 	t.Setenv("DBUS_SESSION_BUS_ADDRESS", bus.Address)
 	for name, known := range map[string]bool{"the kernel knows the names": true, "the kernel does not know the names": false} {
 		t.Run(name, func(t *testing.T) {

@@ -4,6 +4,7 @@
 package kdirnotify
 
 import (
+	"context"
 	"fmt"
 	"net/url"
 	"path/filepath"
@@ -16,9 +17,9 @@ import (
 const iface = "org.kde.KDirNotify"
 
 // Tell tells that something has come into the folder at a path, and that the files of these names have
-// gone from it. bus is the address of the session bus.
-func Tell(bus, folder string, come bool, gone []string) error {
-	conn, err := dbus.Connect(bus)
+// gone from it. bus is the address of the session bus, which may take until ctx ends.
+func Tell(ctx context.Context, bus, folder string, come bool, gone []string) error {
+	conn, err := dbus.Connect(bus, dbus.WithContext(ctx))
 	if err != nil {
 		return fmt.Errorf("connect to the session bus: %w", err)
 	}

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/archivefs/archivefs/internal/testing/desktoptest"
+	"github.com/archivefs/archivefs/internal/testing/bustest"
 )
 
 // limit is for what never comes.
@@ -17,9 +17,9 @@ const limit = time.Minute
 var all = []string{"body", "body-markup", "actions", "persistence"}
 
 // session starts a bus with a desktop of these capabilities, and is told in the channel what is chosen.
-func session(t *testing.T, can ...string) (*desktoptest.Bus, *Bus, <-chan string) {
+func session(t *testing.T, can ...string) (*bustest.Notifications, *Bus, <-chan string) {
 	t.Helper()
-	desk := desktoptest.Start(t, can...)
+	desk := bustest.StartNotifications(t, can...)
 	t.Setenv("DBUS_SESSION_BUS_ADDRESS", desk.Address)
 	chosen := make(chan string, 1)
 	b := NewBus(func(token string) { chosen <- token })

@@ -43,7 +43,7 @@ func watched(t *testing.T, ctx context.Context, s power.Sleeper) <-chan error {
 
 // The machine sleeps when it was let, and is delayed anew after that.
 func TestWatch(t *testing.T) {
-	logind := bustest.New(t)
+	logind := bustest.StartLogind(t)
 	t.Setenv("DBUS_SYSTEM_BUS_ADDRESS", logind.Address)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -72,13 +72,41 @@ func TestWatch(t *testing.T) {
 	next(t, "release", lock.Released)
 }
 
+// A bus that does not answer holds up nobody.
+func TestWatchOnABusThatHangs(t *testing.T) {
+	for _, when := range []string{"from the beginning", "after a sleep"} {
+		t.Run(when, func(t *testing.T) {
+			logind := bustest.StartLogind(t)
+			t.Setenv("DBUS_SYSTEM_BUS_ADDRESS", logind.Address)
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			s := make(sleeper)
+			logind.Hang(when == "from the beginning")
+			ended := watched(t, ctx, s)
+			if when == "after a sleep" {
+				lock := next(t, "delay", logind.Delays)
+				logind.PrepareForSleep(true)
+				wantTold(t, s, "sleep")
+				next(t, "release", lock.Released)
+				logind.Hang(true)
+				logind.PrepareForSleep(false)
+				wantTold(t, s, "wake")
+			}
+			cancel()
+			if err := next(t, "end", ended); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
 // Without a bus, or when it ends, that is an error; what sleeps is woken before.
 func TestWatchWithoutABus(t *testing.T) {
 	t.Setenv("DBUS_SYSTEM_BUS_ADDRESS", "unix:path=/nonexistent/bus")
 	if err := power.Watch(t.Context(), make(sleeper)); err == nil {
 		t.Error("there is no error without a bus")
 	}
-	logind := bustest.New(t)
+	logind := bustest.StartLogind(t)
 	t.Setenv("DBUS_SYSTEM_BUS_ADDRESS", logind.Address)
 	s := make(sleeper)
 	ended := watched(t, t.Context(), s)

@@ -57,7 +57,7 @@ func (s *session) herald(ctx context.Context, path string, begun func(thread uin
 	err = send(in, out, begun, tidings{Folder: path, Changes: changes})
 	err = errors.Join(err, cmd.Wait())
 	if bus := sessionBus(); bus != "" {
-		err = errors.Join(err, tellKDE(bus, path, changes))
+		err = errors.Join(err, tellKDE(ctx, bus, path, changes))
 	}
 	return err
 }
@@ -85,14 +85,14 @@ func sessionBus() string {
 	return ""
 }
 
-func tellKDE(bus, path string, changes []fs.Change) error {
+func tellKDE(ctx context.Context, bus, path string, changes []fs.Change) error {
 	var gone []string
 	for _, c := range changes {
 		if c.Gone {
 			gone = append(gone, c.Name)
 		}
 	}
-	return kdirnotify.Tell(bus, path, len(gone) < len(changes), gone)
+	return kdirnotify.Tell(ctx, bus, path, len(gone) < len(changes), gone)
 }
 
 // Proclaim is the herald. It goes on after a name that cannot be told.

@@ -270,7 +270,8 @@ func writeHeapProfile(path string) error {
 }
 
 // prepareMountpoint checks the mount point, or creates it. It may be the stale mount of an archive,
-// which stays until the next one is ready: no program shall write into the directory below it.
+// which stays until right before the next one is mounted, so that the moment is short in which a program
+// can write into the directory below it.
 func prepareMountpoint(s *settings.Mount) (stale bool, err error) {
 	if mounted.IsAutomount(s.Mountpoint) {
 		return false, nil // a look into it would wait for this mount
