@@ -123,10 +123,10 @@ func (b *Bus) connection(ctx context.Context) (*dbus.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer context.AfterFunc(ctx, func() { _ = conn.Close() })()
 	signals := make(chan *dbus.Signal, 16)
-	conn.Signal(signals)
+	conn.Signal(signals) // before anything closes the connection, which ends listen
 	go b.listen(signals)
+	defer context.AfterFunc(ctx, func() { _ = conn.Close() })()
 	err = conn.Auth(nil)
 	if err == nil {
 		err = conn.Hello()

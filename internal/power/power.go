@@ -34,8 +34,8 @@ type Sleeper interface {
 	Wake()
 }
 
-// Watch tells s until ctx ends, and returns then, or with the error of the bus. The connection ends
-// with ctx, so it never waits for a bus that does not answer.
+// Watch tells s until ctx ends, and returns then, or with the error of the bus. A bus that does
+// not answer holds it up for 5 s at most after that.
 func Watch(ctx context.Context, s Sleeper) error {
 	err := watchBus(ctx, s)
 	if ctx.Err() != nil {
@@ -45,7 +45,11 @@ func Watch(ctx context.Context, s Sleeper) error {
 }
 
 func watchBus(ctx context.Context, s Sleeper) error {
-	bus, err := dbus.ConnectSystemBus(dbus.WithContext(ctx))
+	life, end := context.WithCancel(context.WithoutCancel(ctx))
+	defer end()
+	connecting := context.AfterFunc(ctx, end) // not later: see delay
+	bus, err := dbus.ConnectSystemBus(dbus.WithContext(life))
+	connecting()
 	if err != nil {
 		return fmt.Errorf("connect to the system bus: %w", err)
 	}
@@ -73,8 +77,8 @@ type watch struct {
 // answer is how long logind may take to answer.
 const answer = 5 * time.Second
 
-// delay takes a lock that delays the next sleep (systemd-inhibit(1)). The connection ends with ctx, not
-// the call: a lock whose answer nobody awaits would stay.
+// delay takes a lock that delays the next sleep (systemd-inhibit(1)). It goes on when ctx ends: a lock
+// whose answer nobody awaits would stay.
 func (w *watch) delay(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), answer)
 	defer cancel()
