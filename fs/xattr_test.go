@@ -178,6 +178,26 @@ func TestKeywordsOfInboxDocumentsTravelWithTheMove(t *testing.T) {
 	}
 }
 
+// Archiving adds keywords to those that a document has. The attribute shows all of them before, because what is
+// archived is final.
+func TestKeywordsOfAnInboxDocumentShowWhatIsArchived(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t, nil)
+	o.add(t, o.inbox, "scan.txt", "2024-03-01", func(d *server.NewDocument) { d.Keywords = []string{"zu prüfen", "Miete"} })
+	m := o.mount(t, nil)
+	path := m.path("inboxes", "Administrator", "scan.txt")
+	must(t, setAttr(path, "keywords", "eilig,Miete"))
+	shown := attr(t, path, "keywords")
+	if shown != "zu prüfen,Miete,eilig" {
+		t.Errorf("shown are %q", shown)
+	}
+	must(t, os.Rename(path, m.path("Muster GmbH", "Briefe", "scan.txt")))
+	docs := o.documents(t, o.letters)
+	if len(docs) != 1 || strings.Join(docs[0].Keywords, ",") != shown {
+		t.Errorf("archived as %+v", docs)
+	}
+}
+
 func TestAttributesTravelWithTheUpload(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t, nil)

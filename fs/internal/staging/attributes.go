@@ -47,11 +47,23 @@ func (n documentAttrs) Subject(ctx context.Context) (xattr.Subject, error) {
 	}
 	doc := *n.f.Document()
 	if kept, ok := n.f.s.state.Keywords(doc.ID); ok {
-		doc.Keywords = kept
+		doc.Keywords = withAdded(doc.Keywords, kept)
 	}
 	s := n.Here()
 	s.ID, s.Document = doc.ID, &doc
 	return s, nil
+}
+
+// withAdded returns the keywords that an inbox document has once it is archived: those of the service, to
+// which the ones kept here are added.
+func withAdded(has, kept []string) []string {
+	all := slices.Clone(has)
+	for _, word := range kept {
+		if !slices.Contains(all, word) {
+			all = append(all, word)
+		}
+	}
+	return all
 }
 
 // Here implements attrs.Local.
