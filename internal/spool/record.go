@@ -26,7 +26,9 @@ type Record struct {
 	// archive had it, or a person asked for it again, so it is delivered in the background,
 	// by a later run too. One that is created and queued (Recall) is to be committed again as
 	// it is.
-	Queued  bool      `json:"queued,omitempty"`
+	Queued bool `json:"queued,omitempty"`
+	// UID is the user whose close queued it, 0 if that is not known: people take turns in the queue.
+	UID     uint32    `json:"uid,omitempty"`
 	Created time.Time `json:"created"`
 	Changed time.Time `json:"changed"` // the last transition or change of a field
 

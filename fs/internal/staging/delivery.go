@@ -108,7 +108,7 @@ func (v *delivery) SendLocked(ctx context.Context, f *File, up *spool.Upload, d 
 	f.happened(onSeal)
 	later = later || v.s.Async || d.QueuedAs() != nil
 	refused := v.refusedIn(d)
-	err = v.seal(f, up, d, later && refused == nil)
+	err = v.seal(ctx, f, up, d, later && refused == nil)
 	if err == nil {
 		err = refused // after seal, so that the file counts as complete
 	}
@@ -142,7 +142,7 @@ func (v *delivery) refusedIn(d *tree.Dir) error {
 
 // seal checks that the bytes are complete, applies the defaults of d to the record, and commits it,
 // for the queue if queued is set.
-func (v *delivery) seal(f *File, up *spool.Upload, d *tree.Dir, queued bool) error {
+func (v *delivery) seal(ctx context.Context, f *File, up *spool.Upload, d *tree.Dir, queued bool) error {
 	if err := whole.Check(up); err != nil {
 		return err
 	}
@@ -150,7 +150,11 @@ func (v *delivery) seal(f *File, up *spool.Upload, d *tree.Dir, queued bool) err
 		d.Aim(r)
 		v.applyDefaults(d, r)
 	}
-	err := up.CommitAs(func(r *spool.Record) { meant(r); r.Queued = queued })
+	err := up.CommitAs(func(r *spool.Record) {
+		meant(r)
+		r.Queued = queued
+		r.UID, _ = v.s.person(ctx)
+	})
 	if err != nil {
 		_ = up.Update(meant) // for a retry; err matters more
 		return err
