@@ -34,6 +34,8 @@ type FileSystem struct {
 	control *control.Tree
 	keeper  *keep.Keeper
 
+	// clocks time the requests of the kernel.
+	clocks clocks
 	// work tracks uploads and background work, for which Close waits.
 	work background.Work
 	// memory returns memory to the system after a walk.

@@ -46,7 +46,11 @@ func (f *FileSystem) Mount(dir string) (*Mount, error) {
 		RootStableAttr:  &fusefs.StableAttr{Ino: inode.Root},
 		Logger:          options.Logger,
 	})
-	server, conn, err := connect(dir, absences{nodes}, options)
+	raw := fuse.RawFileSystem(absences{nodes})
+	if f.opts.Times {
+		raw = timed{raw, &f.clocks}
+	}
+	server, conn, err := connect(dir, raw, options)
 	if err != nil {
 		return nil, fmt.Errorf("mount at %s: %w", dir, err)
 	}

@@ -249,6 +249,7 @@ func readService(c *cli.Context, s *Mount) error {
 
 func readMetrics(c *cli.Context, s *Mount) error {
 	s.Metrics = c.String("metrics")
+	s.Fs.Times = s.Metrics != ""
 	return running.CheckMetrics(s.Metrics)
 }
 
