@@ -23,7 +23,7 @@ const own = 300
 func plant(o options) error {
 	tree := filepath.Join(o.dir, "tree")
 	for i := range 5000 * o.scale / 100 {
-		if err := letter(filepath.Join(tree, "walked", fmt.Sprintf("%02d", i/100), fmt.Sprintf("%02d", i%100), "letter.txt")); err != nil {
+		if err := letter(filepath.Join(tree, "walked", fmt.Sprintf("%03d", i/20), fmt.Sprintf("%02d", i%20), "letter.txt")); err != nil {
 			return err
 		}
 	}
@@ -83,14 +83,15 @@ func serve(ctx context.Context, o options) (*machine.Process, string, error) {
 	return p, address, err
 }
 
-// mountAt mounts the service at address for everybody.
+// mountAt mounts the service at address for everybody. Listings are trusted for an hour, so that a person
+// waits for the one new folder alone.
 func mountAt(ctx context.Context, o options, address string) (string, *machine.Process, error) {
 	mnt := filepath.Join(o.dir, "mnt")
 	if err := os.Mkdir(mnt, 0o755); err != nil { //nolint:gosec // people come through it
 		return mnt, nil, err
 	}
 	log := filepath.Join(o.dir, "mount.log")
-	p, err := machine.Start(ctx, `exec "$ARCHIVEFS" mount --base-url "$URL" --api-key "$KEY" --allow-other --umask 000 --state-dir "$DIR/state" --writes "$WRITES" ${METRICS:+--metrics "$METRICS"} "$MNT"`,
+	p, err := machine.Start(ctx, `exec "$ARCHIVEFS" mount --base-url "$URL" --api-key "$KEY" --allow-other --umask 000 --state-dir "$DIR/state" --writes "$WRITES" --ttl 1h ${METRICS:+--metrics "$METRICS"} "$MNT"`,
 		[]string{"ARCHIVEFS=" + o.program, "URL=http://" + address, "KEY=" + key, "DIR=" + o.dir, "WRITES=" + o.writes, "METRICS=" + o.metrics, "MNT=" + mnt},
 		log)
 	if err != nil {
