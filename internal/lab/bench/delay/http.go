@@ -10,7 +10,7 @@ import (
 )
 
 // serveHTTP holds every request back for the delay and then passes it on, as many at a time
-// as come.
+// as come. If flat, it refuses recursive lists.
 func (p *Proxy) serveHTTP(flat bool) {
 	transport := &http.Transport{
 		MaxIdleConns: 512, MaxIdleConnsPerHost: 512, DisableCompression: true, WriteBufferSize: 256 << 10, ReadBufferSize: 256 << 10,
