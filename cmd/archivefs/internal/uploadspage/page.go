@@ -253,8 +253,9 @@ func (p *Page) view(r *http.Request) *view {
 	return newView(textsFor(r), p.dir, p.watch.look(r.Context()))
 }
 
-// upload finds the upload of a request in what was last seen of the mount.
+// upload asks the mount for the upload of a request: a decision is about what is there now.
 func (p *Page) upload(r *http.Request) (fs.UploadInfo, error) {
+	p.watch.outdate()
 	seen := p.watch.look(r.Context())
 	if err := seen.why(); err != nil || seen.status == nil {
 		return fs.UploadInfo{}, cmp.Or(err, errGone)

@@ -2,6 +2,7 @@ package uploadspage
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"io"
 	"net"
@@ -436,6 +437,27 @@ func TestDecisions(t *testing.T) {
 	}
 	if status, _ := b.get(b.base + "/retry/refused"); status != http.StatusMethodNotAllowed {
 		t.Errorf("a link decides: %d", status)
+	}
+}
+
+// A decision is about the uploads that there are, not about those that were last seen.
+func TestDecisionAfterAChange(t *testing.T) {
+	mount := sampleMount(t)
+	b := opened(t, mount)
+	for _, decide := range []func(id string) string{
+		func(id string) string { _, body := b.post("/retry/"+id, ""); return body },
+		func(id string) string { _, body := b.post("/discard/"+id, "sure=yes"); return body },
+		func(id string) string { _, body := b.get(b.base + "/discard/" + id); return body },
+		func(id string) string { _, body := b.get(b.base + "/save/" + id); return body },
+	} {
+		id := rand.Text()
+		if err := os.WriteFile(filepath.Join(mount.dir, id), []byte("Inhalt"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		mount.set(fs.Status{Uploads: fs.UploadStatus{List: []fs.UploadInfo{{ID: id, State: "failed", Path: "A/new.pdf", Size: 6}}}})
+		if body := decide(id); strings.Contains(body, english.Gone) {
+			t.Errorf("a new upload is not found:\n%s", body)
+		}
 	}
 }
 
