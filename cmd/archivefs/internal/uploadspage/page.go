@@ -200,6 +200,7 @@ func (p *Page) routes() http.Handler {
 	mux.HandleFunc("GET /state", p.showState)
 	mux.HandleFunc("GET /page.css", file("text/css; charset=utf-8", "web/page.css"))
 	mux.HandleFunc("GET /page.js", file("text/javascript; charset=utf-8", "web/page.js"))
+	mux.HandleFunc("GET /favicon.ico", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) }) // browsers ask for one
 	mux.HandleFunc("POST /retry/{id}", p.retry)
 	mux.HandleFunc("GET /save/{id}", p.save)
 	mux.HandleFunc("GET /discard/{id}", p.askDiscard)

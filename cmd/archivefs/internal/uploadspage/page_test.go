@@ -275,12 +275,14 @@ func TestToken(t *testing.T) {
 func TestHeaders(t *testing.T) {
 	b := opened(t, sampleMount(t))
 	policy := "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
-	for _, path := range []string{"/", "/state", "/page.js", "/page.css", "/discard/refused", "/nothing"} {
+	for _, path := range []string{"/", "/state", "/page.js", "/page.css", "/favicon.ico", "/discard/refused", "/nothing"} {
 		r, err := b.request(http.MethodGet, b.base+path, "")
 		if err != nil {
 			t.Fatal(err)
 		}
-		read(t, r)
+		if status, _ := read(t, r); status >= http.StatusBadRequest && path != "/nothing" {
+			t.Errorf("%s: %d", path, status)
+		}
 		for name, want := range map[string]string{
 			"Content-Security-Policy": policy, "X-Content-Type-Options": "nosniff", "Cache-Control": "no-store", "Cross-Origin-Resource-Policy": "same-origin",
 		} {
@@ -420,7 +422,7 @@ func TestDecisions(t *testing.T) {
 
 	// A person is asked twice before bytes are lost.
 	_, body = b.get(b.base + "/discard/refused")
-	wantIn(t, body, english.AskText, `type="checkbox" name="sure" value="yes" required`)
+	wantIn(t, body, english.AskText, `type="checkbox" name="sure" value="yes" required`, `id="back" href="/#discard-refused"`)
 	_, body = b.post("/discard/refused", "")
 	wantIn(t, body, english.AskText)
 	if done := mount.decided(); !slices.Equal(done, []string{"retry refused", "retry half"}) {
