@@ -162,7 +162,7 @@ func (s *session) roomMaker(content *cache.Content) func(int64) bool {
 // of the archive, without a secret.
 func (s *session) openService(ctx context.Context) (identity string, err error) {
 	cfg := s.settings.Client
-	cfg.Log = s.log
+	cfg.Log, cfg.Doubtful = s.log, s.stale // else a silent service keeps those waiting who used the mount that crashed
 	if s.settings.Embedded {
 		e, err := startEmbedded(ctx, s.settings.Data, s.settings.Sample, s.log)
 		if err != nil {
@@ -170,7 +170,7 @@ func (s *session) openService(ctx context.Context) (identity string, err error) 
 		}
 		s.later(e.stop)
 		s.local = e.server.ContentFile
-		cfg.BaseURL, cfg.Credentials = e.url, e.credentials
+		cfg.BaseURL, cfg.Credentials, cfg.Doubtful = e.url, e.credentials, false
 		identity = "embedded:" + e.data
 	}
 	client, err := apiclient.New(cfg)
