@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/archivefs/archivefs/internal/config"
 	"github.com/archivefs/archivefs/internal/doctor"
 )
 
@@ -39,6 +40,12 @@ func IsLeft(dir string) bool {
 		return false
 	}
 	return IsStale(dir)
+}
+
+// IsSupervised reports whether a process mounts again what crashes at dir, as far as this user may know.
+func IsSupervised(dir string) bool {
+	state, err := config.StateAt(BehindLinks(dir))
+	return err == nil && config.IsSupervised(state)
 }
 
 // TakeOver detaches the mount of an archive that a killed process left at dir, right before the
