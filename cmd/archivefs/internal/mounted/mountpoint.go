@@ -48,13 +48,24 @@ func IsSupervised(dir string) bool {
 	return err == nil && config.IsSupervised(state)
 }
 
-// TakeOver detaches the mount of an archive that a killed process left at dir, right before the
-// next one is mounted there. It reports whether somebody has unmounted it meanwhile.
-func TakeOver(ctx context.Context, dir string) (unmounted bool, err error) {
-	if !IsLeft(dir) {
-		return true, nil
+// Uncover detaches what a killed process left at dir, and opens the directory below, in which programs can
+// write until the next mount hides it.
+func Uncover(ctx context.Context, dir string) (*os.File, error) {
+	if err := detachQuickly(ctx, dir); err != nil {
+		return nil, err
 	}
-	return false, detachQuickly(ctx, dir)
+	return os.Open(dir) //nolint:gosec // the user names it
+}
+
+// Hidden are the names of users' files in the directory below a mount.
+func Hidden(below *os.File) (names []string, err error) {
+	entries, err := below.ReadDir(-1)
+	for _, e := range entries {
+		if isSomebodys(e) {
+			names = append(names, e.Name())
+		}
+	}
+	return names, err
 }
 
 // CheckMountpoint checks that a mount at dir hides no files, unless nonempty allows that.
