@@ -103,8 +103,10 @@ func (f *FileSystem) pictures(ctx context.Context) *pictures.Maker {
 func (f *FileSystem) Away() *Failure { return f.Service.Away() }
 
 // Check lists the top of the archive, so that a mount with a wrong address or wrong credentials fails
-// at once. While the service is away a remembered listing will do; Away then returns the reason.
+// at once; a second Check asks anew. While the service is away a remembered listing will do; Away then
+// returns the reason.
 func (f *FileSystem) Check(ctx context.Context) error {
+	f.Root.Outdate() // an error is remembered, too
 	return f.Root.Tree.LoadFolders(ctx, f.Root, tree.NeedNames)
 }
 
