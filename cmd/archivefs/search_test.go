@@ -27,7 +27,7 @@ func TestSearchCommands(t *testing.T) {
 	says("", "remove", "Open bills")
 	says("saved in "+file+"\n", "save", "--profile", "office", "New", "after:2027")
 	text, err := os.ReadFile(file)
-	if want := "# mine\nttl = \"5m\"\n[profile.office]\nbase-url = \"https://archive.example\"\n\n[searches]\n\n[profile.office.searches]\nNew = 'after:2027'\n"; err != nil || string(text) != want {
+	if want := "# mine\nttl = \"5m\"\n[profile.office]\nbase-url = \"https://archive.example\"\n\n[profile.office.searches]\nNew = 'after:2027'\n"; err != nil || string(text) != want {
 		t.Errorf("the file says %v\n%s", err, text)
 	}
 	if status, stdout, _ := call(t, "config", "check"); status != 0 || stdout != file+": right, with 1 profile\n" {
@@ -46,6 +46,7 @@ func TestSearchCommandsRefuse(t *testing.T) {
 		"2 archivefs: remove needs one NAME":                                                    {"remove"},
 		"2 archivefs: list takes no operands":                                                   {"list", "x"},
 		"1 archivefs: there is no search \"bils\" (did you mean bills?); archivefs search list": {"remove", "bils"},
+		"1 archivefs: there is no search \"OPEN\" (did you mean Open?); archivefs search list":  {"remove", "OPEN"},
 		"1 archivefs: the search \"Open\" is in " + home:                                        {"remove", "--profile=office", "Open"},
 	} {
 		status, _, stderr := call(t, append([]string{"search"}, args...)...)

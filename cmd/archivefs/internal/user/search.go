@@ -169,14 +169,17 @@ func listSearches(c *cli.Context) error {
 }
 
 // eachMount makes the mounts of this user read their searches again, and calls do for each. It names
-// those that cannot.
+// those that say that they cannot.
 func eachMount(c *cli.Context, do func(dir string) error) error {
 	for _, dir := range mounted.Archives() {
 		if mounted.Answers(dir) != nil {
 			continue // another user's, or one that hangs: it reads them when it starts again
 		}
-		if err := fs.RereadSearches(dir); err != nil {
-			command.Say(c.App.ErrWriter, "%v; it shows the change after SIGHUP", err)
+		switch err := fs.RereadSearches(dir); {
+		case errors.Is(err, fs.ErrSearches):
+			command.Say(c.App.ErrWriter, "%v; its log says why", err)
+			continue
+		case err != nil: // it is another user's with --allow-other, or has ended meanwhile
 			continue
 		}
 		if err := do(dir); err != nil {
