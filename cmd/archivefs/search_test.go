@@ -20,6 +20,9 @@ func TestSearchCommands(t *testing.T) {
 			t.Errorf("%q: exit status %d, output %q, error %q; want %q", args, status, stdout, stderr, want)
 		}
 	}
+	if status, stdout, stderr := call(t, "search", "list"); status != 0 || stdout != "" || stderr != "archivefs: there is no saved search\n" {
+		t.Errorf("without a search: exit status %d, output %q, error %q", status, stdout, stderr)
+	}
 	says("saved in "+file+"\n", "save", "Open bills", `keyword:"is open"`)
 	says("saved in "+file+"\n", "save", "--profile", "office", "New", "after:2026")
 	says("New         after:2026         "+file+":10\nOpen bills  keyword:\"is open\"  "+file+":7\n", "list", "--profile=office")

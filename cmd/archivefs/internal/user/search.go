@@ -161,6 +161,9 @@ func listSearches(c *cli.Context) error {
 	if c.Bool("json") {
 		return command.PrintJSON(c, list)
 	}
+	if len(list) == 0 {
+		command.Say(c.App.ErrWriter, "there is no saved search")
+	}
 	w := tabwriter.NewWriter(c.App.Writer, 0, 4, 2, ' ', 0)
 	for _, s := range list {
 		fmt.Fprintf(w, "%s\t%s\t%s:%d\n", archive.Printable(s.Name), archive.Printable(s.Query), s.File, s.Line) //nolint:errcheck // Flush returns the error
