@@ -99,20 +99,20 @@ func cacheFamilies(c *fs.CacheStatus) []metrics.Family {
 }
 
 func uploadFamilies(u *fs.UploadStatus) []metrics.Family {
-	states := map[string]float64{"pending": 0, "failed": 0, "sending": float64(u.Sending)}
 	oldest := time.Time{}
 	for i := range u.List {
-		states[u.List[i].State]++
 		if oldest.IsZero() || u.List[i].Changed.Before(oldest) {
 			oldest = u.List[i].Changed
 		}
 	}
 	uploads := metrics.Family{
 		Name: "archivefs_uploads", Kind: metrics.Gauge, Labels: []string{"state"},
-		Help: "Files that the archive does not have: pending ones wait or are being sent, failed ones wait for somebody to decide.",
-	}
-	for _, state := range []string{"pending", "failed", "sending"} {
-		uploads.Rows = append(uploads.Rows, metrics.Row{Labels: []string{state}, Value: states[state]})
+		Help: "Files that the archive does not have: pending ones wait to be sent, failed ones wait for somebody to decide.",
+		Rows: []metrics.Row{
+			{Labels: []string{fs.StatePending}, Value: float64(u.Pending())},
+			{Labels: []string{"failed"}, Value: float64(u.Failed())},
+			{Labels: []string{"sending"}, Value: float64(u.Sending)},
+		},
 	}
 	age := 0.0
 	if !oldest.IsZero() {
