@@ -47,6 +47,7 @@ func mountFamilies(s *fs.Status) []metrics.Family {
 	}
 	all = append(all, requestFamilies(s.Requests)...)
 	all = append(all, cacheFamilies(&s.Cache)...)
+	all = append(all, keptFamilies(s.Kept)...)
 	return append(all, uploadFamilies(&s.Uploads)...)
 }
 
@@ -95,6 +96,25 @@ func cacheFamilies(c *fs.CacheStatus) []metrics.Family {
 		hits, misses, entries,
 		metrics.One(metrics.Gauge, "archivefs_content_cache_bytes", "Bytes of contents that are kept on disk.", float64(c.Content.Bytes)),
 		metrics.One(metrics.Gauge, "archivefs_content_cache_limit_bytes", "Most bytes of contents that are kept on disk.", float64(c.Content.Limit)),
+	}
+}
+
+// keptFamilies are about what is kept on this machine: zeros if nothing is.
+func keptFamilies(k *fs.KeptStatus) []metrics.Family {
+	if k == nil {
+		k = &fs.KeptStatus{}
+	}
+	family := func(name, help string, here, missing int64) metrics.Family {
+		return metrics.Family{
+			Name: name, Help: help, Kind: metrics.Gauge, Labels: []string{"state"},
+			Rows: []metrics.Row{{Labels: []string{"here"}, Value: float64(here)}, {Labels: []string{"missing"}, Value: float64(missing)}},
+		}
+	}
+	return []metrics.Family{
+		family("archivefs_kept_documents", "Documents that are kept on this machine: here, or still missing or changed since.",
+			int64(k.Documents-k.Missing), int64(k.Missing)),
+		family("archivefs_kept_bytes", "Bytes of the contents that are kept on this machine: here, or missing, as far as the service tells lengths.",
+			k.Bytes, k.MissingBytes),
 	}
 }
 

@@ -29,3 +29,15 @@ func TestUploadsAreCountedOnce(t *testing.T) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
+
+func TestMetricsOfWhatIsKept(t *testing.T) {
+	for want, kept := range map[string]*fs.KeptStatus{
+		"here 0;missing 0;|here 0;missing 0;":    nil,
+		"here 38;missing 2;|here 500;missing 7;": {Documents: 40, Missing: 2, Bytes: 500, MissingBytes: 7},
+	} {
+		all := mountFamilies(&fs.Status{Kept: kept})
+		if got := rows(all, "archivefs_kept_documents") + "|" + rows(all, "archivefs_kept_bytes"); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
