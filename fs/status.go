@@ -21,6 +21,12 @@ type Failure = remote.Failure
 // KeptStatus describes what is kept on this machine.
 type KeptStatus = keep.Status
 
+// KeptMark is a folder or document that a person marked.
+type KeptMark = keep.Mark
+
+// KeptCount counts what is kept, of all or of a mark.
+type KeptCount = keep.Count
+
 // Values of KeptStatus.State.
 const (
 	KeptListing    = keep.Listing

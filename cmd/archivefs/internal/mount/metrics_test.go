@@ -33,7 +33,7 @@ func TestUploadsAreCountedOnce(t *testing.T) {
 func TestMetricsOfWhatIsKept(t *testing.T) {
 	for want, kept := range map[string]*fs.KeptStatus{
 		"here 0;missing 0;|here 0;missing 0;":    nil,
-		"here 38;missing 2;|here 500;missing 7;": {Documents: 40, Missing: 2, Bytes: 500, MissingBytes: 7},
+		"here 38;missing 2;|here 500;missing 7;": {Count: fs.KeptCount{Documents: 40, Missing: 2, Bytes: 500, MissingBytes: 7}},
 	} {
 		all := mountFamilies(&fs.Status{Kept: kept})
 		if got := rows(all, "archivefs_kept_documents") + "|" + rows(all, "archivefs_kept_bytes"); got != want {
