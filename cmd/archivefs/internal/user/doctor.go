@@ -357,6 +357,6 @@ func askMount(dir string) (s doctor.State, err error) {
 			s.Away = status.LastErrors[0].Text
 		}
 	}
-	s.Disk, s.Failed = status.Disk, mounted.FailedUploads(status)
+	s.Disk, s.Failed = status.Disk, status.Uploads.Failed()
 	return s, nil
 }
