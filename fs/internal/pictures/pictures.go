@@ -34,10 +34,13 @@ const (
 	again = 3 * time.Second
 	// lackingFor is for how long a service that has no previews is not asked for them.
 	lackingFor = 10 * time.Minute
-	// maxTried bounds the documents that are remembered as tried.
+	// maxTried bounds the documents that are remembered.
 	maxTried = 4096
+	// mostTimes is how often the thumbnail of a document is made: somebody who removes it that often does
+	// not want it (Thunar 4.18, of types that it has no thumbnailer for).
+	mostTimes = 3
 	// patience is how long a thumbnailer waits, at most, for the thumbnails of the folder that is shown.
-	patience = 10 * time.Second
+	patience = 20 * time.Second
 	// maxBytes and maxPixels bound a preview.
 	maxBytes, maxPixels = 8 << 20, 32 << 20
 )
@@ -68,8 +71,9 @@ type Maker struct {
 	run     func(func())
 	now     func() time.Time
 	log     logrus.FieldLogger
-	// tried are documents that got no thumbnail, so that one without a preview costs its requests once.
-	tried *lru.Cache[Document, struct{}]
+	// tried are documents, and how often they got a thumbnail. One that got none counts as one that got
+	// it mostTimes, so that a document without a preview costs its requests once.
+	tried *lru.Cache[Document, int]
 
 	// shown holds a token when there is something new.
 	shown chan struct{}
@@ -102,7 +106,7 @@ func New(ctx context.Context, service Service, run func(func()), now func() time
 	if err != nil {
 		return nil, err
 	}
-	tried, err := lru.New[Document, struct{}](maxTried)
+	tried, err := lru.New[Document, int](maxTried)
 	return &Maker{
 		Again: again, ctx: ctx, service: service, cache: cache, run: run, now: now, log: log, tried: tried, shown: make(chan struct{}, 1),
 	}, err
@@ -243,7 +247,7 @@ func (m *Maker) each(docs []Document, made []bool) error {
 			return group.Wait()
 		case m.left():
 			return errors.Join(errLeft, group.Wait())
-		case m.tried.Contains(doc), m.cache.Has(thumbnail.URI(doc.Path), doc.Modified):
+		case m.times(doc) >= mostTimes, m.cache.Has(thumbnail.URI(doc.Path), doc.Modified):
 			continue
 		}
 		group.Go(func() (err error) {
@@ -266,10 +270,17 @@ func (m *Maker) try(ctx context.Context, doc Document) (made bool, err error) {
 		return err == nil, err
 	case err != nil:
 		m.log.Debugf("thumbnail of document %d: %v", doc.ID, err)
-		m.tried.Add(doc, struct{}{})
+		m.tried.Add(doc, mostTimes)
 		return false, nil
 	}
+	m.tried.Add(doc, m.times(doc)+1)
 	return true, nil
+}
+
+// times returns how often a document got a thumbnail.
+func (m *Maker) times(doc Document) int {
+	n, _ := m.tried.Get(doc) // 0 for none
+	return n
 }
 
 // left reports whether another folder is shown.

@@ -123,6 +123,13 @@ func folder(name string, first, n int) (docs []pictures.Document) {
 	return docs
 }
 
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 // nobody is not interested in what was written.
 func nobody([]string) {}
 
@@ -196,6 +203,14 @@ func TestRemovedThumbnails(t *testing.T) {
 	}
 	if len(told) != len(docs) || told["0.pdf"] != 2 {
 		t.Errorf("told of %v", told)
+	}
+	for range 5 { // it removes them whenever it sees them
+		must(t, os.RemoveAll(filepath.Join(os.Getenv("XDG_CACHE_HOME"), "thumbnails")))
+		m.Show(docs, nobody)
+		idle()
+	}
+	if n := s.count(); n != 2*3*len(docs) {
+		t.Errorf("%d requests", n)
 	}
 }
 

@@ -27,6 +27,7 @@ type Wire struct {
 	received atomic.Int64   // bytes of contents that came down
 	previews atomic.Int64   // bytes of previews that came down
 	busy     atomic.Int64
+	refuses  atomic.Bool
 	last     atomic.Int64 // when the last request ended, nanoseconds
 }
 
@@ -75,6 +76,10 @@ func newWire(target string) (*Wire, *httptest.Server, error) {
 		w.mu.Lock()
 		w.requests[r.Method+" "+path]++
 		w.mu.Unlock()
+		if r.Method == http.MethodPost && w.refuses.Load() {
+			http.Error(rw, "the archive is being looked after", http.StatusServiceUnavailable)
+			return
+		}
 		if r.Method == http.MethodPost && r.Body != nil {
 			r.Body = &counted{r.Body, &w.sent}
 		}
@@ -82,6 +87,9 @@ func newWire(target string) (*Wire, *httptest.Server, error) {
 	}))
 	return w, front, nil
 }
+
+// Refuse has changes refused, as by a service that is away for a while, or no more.
+func (w *Wire) Refuse(refuse bool) { w.refuses.Store(refuse) }
 
 // counted counts the bytes of a body.
 type counted struct {
