@@ -60,6 +60,8 @@ func (m *manager) prepareStates() {
 	for name, state := range map[string]string{waiting: "pending", failed: "failed"} {
 		m.until(name+" "+state, func() (bool, error) { return m.attribute("state", append(states, name)...) == state, nil })
 	}
+	m.fail(m.office.Settled(m.ctx))
+	m.office.Wire.Take()
 }
 
 // attribute is an attribute of a file in the mount, empty if it has none.
@@ -73,6 +75,7 @@ func (m *manager) emblems() {
 	m.step("Emblems", "what is kept, cached, waits, failed or is in an inbox has its emblem; the service is not asked for them", func() string {
 		m.run(`rm -f "$XDG_RUNTIME_DIR/emblems"`)
 		m.fail(os.WriteFile(filepath.Join(m.screen.Home(), ".local/share/nautilus-python/extensions/emblems.py"), emblemsScript, 0o600))
+		m.prepareStates()
 		scan := "Renamed by " + m.Name + ".txt"
 		dir, tray := m.in(states...), m.in(inbox...)
 		m.open(dir, left)
@@ -101,6 +104,7 @@ func (m *manager) emblems() {
 // statePage looks at the page of Thunar's properties that says what Nautilus shows by emblems.
 func (m *manager) statePage() {
 	m.step("The page of the archive in the properties", "it says that the document is kept", func() string {
+		m.prepareStates()
 		dir := m.in(states...)
 		m.open(dir, whole)
 		d := m.askDialog(dir, kept, "alt+Return", "Archive")

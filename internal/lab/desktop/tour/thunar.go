@@ -17,7 +17,6 @@ func thunar(g *guide) {
 	m.fifty("without thumbnails", `xfconf-query -c thunar -n -t string -p /misc-thumbnail-mode -s THUNAR_THUMBNAIL_MODE_NEVER`, 0, false)
 	m.menuEntry()
 	m.notification()
-	m.prepareStates()
 	m.statePage()
 	m.menu()
 }
