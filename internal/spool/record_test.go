@@ -18,7 +18,7 @@ const someID = "0123456789ab"
 func full() Record {
 	at := time.Date(2024, 5, 6, 7, 8, 9, 10, time.UTC)
 	return Record{
-		Version: recordVersion, ID: someID, State: Sending, Closed: true, Visible: true, Queued: true, Created: at, Changed: at,
+		Version: recordVersion, ID: someID, State: Sending, Closed: true, Visible: true, Queued: true, Settling: true, Created: at, Changed: at,
 		Directory: true, Folder: 7, Within: someID, Inbox: true, Path: "Muster GmbH/Rechnungen", Local: []string{".Trash-1000", "files"}, Name: "ü.pdf",
 		DocumentName: "d", Temporary: true, Forgotten: at, Replace: 3, Attributes: archive.Attributes{
 			Keywords: []string{"a,b"}, Types: []string{"t"}, Metadata: []archive.KeyValue{{Key: "k", Value: "v"}}, ExternalID: "e",
