@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -86,7 +87,7 @@ func TestPagesThatAreAppendedBecomeOneDocument(t *testing.T) {
 	page(t, path, "page 1\n")
 	page(t, path, "%%EOF\n")
 	must(t, s.retryNow(s.upload("inboxes/Administrator/scan0001.pdf")))
-	if got := s.pending(); len(got) != 1 || got[0].Size != 22 {
+	if got := s.pending(); len(got) != 1 || got[0].Size != 22 || !got[0].Waits || !strings.Contains(got[0].Error, "--settle") {
 		t.Errorf("pending: %+v", got)
 	}
 	s.wantHolds(t, s.foreign.inbox)
