@@ -22,8 +22,8 @@ import (
 // Command is the command share, with those below it.
 func Command() *cli.Command {
 	return &cli.Command{
-		Name:        "share",
-		Usage:       "print what a server needs that exports a mounted archive",
+		Name:  "share",
+		Usage: "print what a server needs that exports a mounted archive",
 		Description: "docs/OFFICE.md goes through all of it, from an empty machine to a share for Windows, Macs\n" +
 			"and scanners.",
 		Subcommands: []*cli.Command{sambaCommand()},
@@ -36,8 +36,8 @@ func sambaCommand() *cli.Command {
 		Usage:     "print what Samba needs to export the archive of PROFILE",
 		ArgsUsage: "PROFILE",
 		Description: "The first command writes a section for /etc/samba/smb.conf, which names it by include = FILE. The\n" +
-			"second writes a drop-in for the unit that mounts the profile, with the options that a share needs,\n" +
-			"and with what lets clients go on after the archive was mounted again:\n\n" +
+			"second writes a drop-in for the unit that mounts the profile: the options that a share needs, and\n" +
+			"what lets clients go on after the archive was mounted again.\n\n" +
 			"   archivefs share samba office >/etc/samba/office.conf\n" +
 			"   archivefs share samba --unit office >/etc/systemd/system/archivefs@office.service.d/samba.conf\n\n" +
 			"All users of the share use one mount, with the credentials of the profile: the archive sees one\n" +
