@@ -60,7 +60,7 @@ func New(opts Options) *FileSystem {
 	f := &FileSystem{opts: opts, log: opts.Log}
 	f.kernel = &node.Kernel{UID: opts.UID, GID: opts.GID, Umask: opts.Umask, Trust: kernelTrust, Memory: &f.memory}
 	f.staging = staging.New(staging.Config{
-		Spool: opts.Spool, State: opts.State, Async: opts.Async, ReadOnly: opts.ReadOnly, WhileAlive: node.WhileAlive,
+		Spool: opts.Spool, State: opts.State, Async: opts.Async, Settle: opts.Settle, Number: opts.Number, ReadOnly: opts.ReadOnly, WhileAlive: node.WhileAlive,
 		Rewritten: func(doc archive.ID) { f.control.BytesChanged(doc) },
 	}, opts.Now)
 	var prefetching context.Context

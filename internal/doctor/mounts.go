@@ -101,6 +101,16 @@ func Mount(dir string, err error, s State) Finding {
 	return Fine(mountCheck, dir+" works")
 }
 
+// Share explains what a share of Samba lacks that exports the archive at dir.
+func Share(name, dir string, lacks []string) Finding {
+	const check = "share"
+	if len(lacks) > 0 {
+		return Warn(check, fmt.Sprintf("the share %s of Samba, of %s, lacks %s", name, dir, strings.Join(lacks, ", ")),
+			"archivefs share samba prints the section that it should have")
+	}
+	return Fine(check, fmt.Sprintf("the share %s of Samba exports %s", name, dir))
+}
+
 // Quoted quotes a path for a shell.
 func Quoted(path string) string {
 	if strings.ContainsFunc(path, func(r rune) bool {
