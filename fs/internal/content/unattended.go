@@ -12,7 +12,7 @@ import (
 // come across, most of them completely. A file manager then shows an icon of the file's type; an indexer
 // finds a document by its name; a backup program says which files it left out.
 var (
-	errThumbnail = errno.Refuse(syscall.EACCES, "no document is downloaded for a thumbnail (--thumbnails download allows it)")
+	ErrThumbnail = errno.Refuse(syscall.EACCES, "no document is downloaded for a thumbnail (--thumbnails download allows it)")
 	errCrawler   = errno.Refuse(syscall.EACCES, "no document is downloaded for a search index or a backup (--crawlers allows it)")
 )
 
@@ -30,7 +30,7 @@ func (f *File) Unattended(pid uint32) error {
 	switch callers.Of(pid) {
 	case callers.Thumbnailer:
 		if !f.Env.thumbnails {
-			return errThumbnail
+			return ErrThumbnail
 		}
 	case callers.Crawler:
 		if !f.Env.crawlers {

@@ -85,8 +85,8 @@ func (n *dirNode) Lookup(ctx context.Context, name string, out *fuse.EntryOut) (
 		}
 		return n.k.showControl(ctx, &n.Inode, searches, out)
 	}
-	if gone, ok := n.k.Announcements.heralded(ctx, d, name); ok {
-		return n.heraldedLookup(ctx, gone, out)
+	if c, ok := n.k.Announcements.heralded(ctx, d, name); ok {
+		return n.heraldedLookup(ctx, c, out)
 	}
 	content.Walked{Dir: d, Env: n.k.Contents}.LookingUp(ctx, name)
 	e, err := d.Tree.Lookup(ctx, d, name)
@@ -186,7 +186,7 @@ func (n *dirNode) showPictures(ctx context.Context, entries []*tree.Entry) {
 			})
 		}
 	}
-	n.k.Pictures.Show(docs)
+	n.k.Pictures.Show(docs, func(names []string) { n.k.AnnouncePictures(n.d, names) })
 }
 
 // Releasedir closes the handle. It compacts a directory that a walk listed by name only.
@@ -300,8 +300,8 @@ func (n *dirNode) Mknod(ctx context.Context, name string, mode, _ uint32, out *f
 	if mode&syscall.S_IFMT != syscall.S_IFREG {
 		return nil, n.k.Errnos.Of("mknod", n.d.PathOf(name), errNoLinks)
 	}
-	if gone, ok := n.k.Announcements.heralded(ctx, n.d, name); ok {
-		return n.heraldedNew(ctx, name, gone, fuse.S_IFREG, out)
+	if c, ok := n.k.Announcements.heralded(ctx, n.d, name); ok {
+		return n.heraldedNew(ctx, c, fuse.S_IFREG, out)
 	}
 	e, h, err := n.k.Files.CreateOpen(context.WithoutCancel(ctx), n.d, name, accessOf(ctx, syscall.O_WRONLY), false)
 	if err != nil {
@@ -323,8 +323,8 @@ func (n *dirNode) Symlink(_ context.Context, _, name string, _ *fuse.EntryOut) (
 // Mkdir creates a folder at the service, or a local directory for a junk name.
 func (n *dirNode) Mkdir(ctx context.Context, name string, _ uint32, out *fuse.EntryOut) (*fusefs.Inode, syscall.Errno) {
 	d := n.d
-	if gone, ok := n.k.Announcements.heralded(ctx, d, name); ok {
-		return n.heraldedNew(ctx, name, gone, fuse.S_IFDIR, out)
+	if c, ok := n.k.Announcements.heralded(ctx, d, name); ok {
+		return n.heraldedNew(ctx, c, fuse.S_IFDIR, out)
 	}
 	var e *tree.Entry
 	errno := n.k.changeNames(ctx, func(ctx context.Context) syscall.Errno {
@@ -342,8 +342,8 @@ func (n *dirNode) Mkdir(ctx context.Context, name string, _ uint32, out *fuse.En
 // Unlink removes a file that was never archived or, where allowed, an inbox document.
 func (n *dirNode) Unlink(ctx context.Context, name string) syscall.Errno {
 	d := n.d
-	if gone, ok := n.k.Announcements.heralded(ctx, d, name); ok {
-		return n.heraldedRemoval(name, gone)
+	if c, ok := n.k.Announcements.heralded(ctx, d, name); ok {
+		return n.heraldedRemoval(c)
 	}
 	return n.k.changeNames(ctx, func(ctx context.Context) syscall.Errno {
 		return n.k.Errnos.Of("remove", d.PathOf(name), n.k.Files.Unlink(ctx, d, name))
@@ -353,8 +353,8 @@ func (n *dirNode) Unlink(ctx context.Context, name string) syscall.Errno {
 // Rmdir removes a directory that exists only on this machine.
 func (n *dirNode) Rmdir(ctx context.Context, name string) syscall.Errno {
 	d := n.d
-	if gone, ok := n.k.Announcements.heralded(ctx, d, name); ok {
-		return n.heraldedRemoval(name, gone)
+	if c, ok := n.k.Announcements.heralded(ctx, d, name); ok {
+		return n.heraldedRemoval(c)
 	}
 	return n.k.changeNames(ctx, func(ctx context.Context) syscall.Errno {
 		return n.k.Errnos.Of("rmdir", d.PathOf(name), n.k.Files.Folders.Rmdir(ctx, d, name))

@@ -13,7 +13,8 @@ import (
 type trouble struct {
 	mu      sync.Mutex
 	changed *sync.Cond // on mu
-	reason  string     // guarded by mu: why uploads are refused; empty for not
+	status  int        // guarded by mu: with what uploads are refused; 0 for not
+	reason  string     // guarded by mu: why
 	most    int64      // guarded by mu: how many bytes of an upload pass; 0 for all
 }
 
@@ -23,12 +24,15 @@ func newTrouble() *trouble {
 	return t
 }
 
-// Refuse makes the wire refuse uploads for a reason, until the reason is empty.
-func (w *Wire) Refuse(reason string) {
+// Refuse makes the wire refuse uploads with a status, for a reason.
+func (w *Wire) Refuse(status int, reason string) {
 	w.trouble.mu.Lock()
 	defer w.trouble.mu.Unlock()
-	w.trouble.reason = reason
+	w.trouble.status, w.trouble.reason = status, reason
 }
+
+// Accept undoes Refuse.
+func (w *Wire) Accept() { w.Refuse(0, "") }
 
 // Hold lets only so many bytes of each upload pass for now, or all that are left: 0.
 func (w *Wire) Hold(most int64) {
@@ -41,12 +45,12 @@ func (w *Wire) Hold(most int64) {
 // refuses answers a request that the service shall not get.
 func (t *trouble) refuses(rw http.ResponseWriter) bool {
 	t.mu.Lock()
-	reason := t.reason
+	status, reason := t.status, t.reason
 	t.mu.Unlock()
-	if reason != "" {
-		http.Error(rw, reason, http.StatusUnprocessableEntity)
+	if status != 0 {
+		http.Error(rw, reason, status)
 	}
-	return reason != ""
+	return status != 0
 }
 
 // room waits until a body of which n bytes have passed may go on, and returns for how long.

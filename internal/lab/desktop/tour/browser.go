@@ -259,8 +259,8 @@ func (p *page) tabTo(want string) {
 
 // refusedCopy copies a document that the service refuses.
 func (p *page) refusedCopy(name string) {
-	p.office.Wire.Refuse(why)
-	defer p.office.Wire.Refuse("")
+	p.office.Wire.Refuse(http.StatusUnprocessableEntity, why)
+	defer p.office.Wire.Accept()
 	p.write(name, p.content)
 	p.refused(fmt.Sprintf("cp %q %q", p.own(name), p.in(letters...)))
 }
@@ -405,8 +405,8 @@ func (p *page) keepIt() {
 
 func (p *page) retryInVain() {
 	p.step("Try again, while the service refuses", "it is tried, and refused again", func() string {
-		p.office.Wire.Refuse(why)
-		defer p.office.Wire.Refuse("")
+		p.office.Wire.Refuse(http.StatusUnprocessableEntity, why)
+		defer p.office.Wire.Accept()
 		p.tabTo("button " + p.retry)
 		p.press(browser.Enter)
 		p.says(p.retried)

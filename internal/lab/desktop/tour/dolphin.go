@@ -7,13 +7,15 @@ import "github.com/archivefs/archivefs/internal/lab/desktop/office"
 // dolphin is the file manager of KDE.
 func dolphin(g *guide) {
 	g.Version = g.run("dolphin --version")
+	g.Note = "It takes emblems only from compiled plugins of KDE, which the packages do not contain. It looks for no thumbnail again that it was refused,\n" +
+		"until the folder is opened again."
 	m := &manager{
 		guide: g, program: "dolphin", command: `exec dolphin --new-window %q`,
 		newFolder: "F10", create: "OK", replace: "Overwrite", remove: "Delete", says: []string{"Could not write to", "Access denied", "Could not delete"}, asks: true,
 		trashes: []string{"Access denied", "Could not", "not permitted"}, room: "free", about: "Properties for Terms.pdf",
 	}
-	m.run(`cd && mkdir -p .local/share/dolphin/view_properties/global && printf '[Dolphin]\nVersion=4\nViewMode=1\n' >.local/share/dolphin/view_properties/global/.directory
-		printf '[General]\nRenameInline=false\n[DetailsMode]\nIconSize=16\nPreviewSize=16\n' >.config/dolphinrc`)
+	m.run(`cd && mkdir -p .local/share/dolphin/view_properties/global && printf '[Dolphin]\nVersion=4\nViewMode=0\nPreviewsShown=true\n' >.local/share/dolphin/view_properties/global/.directory
+		printf '[General]\nRenameInline=false\n[IconsMode]\nPreviewSize=64\n' >.config/dolphinrc`)
 	m.steps()
 	// It opens all of them itself, and reads nothing; a mount sees that when the first ones are closed.
 	m.fifty("with thumbnails (kioslave5)", "", 4*office.ScanSize, true)

@@ -35,12 +35,14 @@ var (
 	mandator = []string{office.Mandator}
 	letters  = []string{office.Mandator, office.Letters}
 	scans    = []string{office.Mandator, office.Scans}
+	states   = []string{office.Mandator, office.States}
 	inbox    = []string{"inboxes", office.Inbox}
 )
 
 // steps are what is done with every file manager.
 func (m *manager) steps() {
 	m.ended = func() error { return m.screen.Gone(m.ctx, m.program) }
+	m.install()
 	m.step("Open the archive", "the mandators and the inboxes are shown", func() string {
 		dir := m.in()
 		m.open(dir, whole)
@@ -60,6 +62,7 @@ func (m *manager) steps() {
 	m.makeFolder()
 	m.freeSpace()
 	m.properties()
+	m.others()
 }
 
 // copyIn copies a document from the home and pastes it in a folder.

@@ -28,6 +28,7 @@ type Step struct {
 type Visit struct {
 	Name    string
 	Version string
+	Note    string // what it cannot do
 	Steps   []Step
 }
 
@@ -45,15 +46,16 @@ func (v *Visit) Failed() (all []string) {
 // in the step does nothing.
 type guide struct {
 	*Visit
-	ctx      context.Context
-	screen   *screen.Screen
-	office   *office.Office
-	pictures string // directory
-	log      func(string, ...any)
-	err      error // of this step
-	started  []*machine.Process
-	ended    func() error            // waits until what was started shows nothing any more; nil for none
-	shot     func(file string) error // takes a picture; nil for one of the screen, if something was started
+	ctx    context.Context
+	screen *screen.Screen
+	office *office.Office
+	// packaging and pictures are directories.
+	packaging, pictures string
+	log                 func(string, ...any)
+	err                 error // of this step
+	started             []*machine.Process
+	ended               func() error            // waits until what was started shows nothing any more; nil for none
+	shot                func(file string) error // takes a picture; nil for one of the screen, if something was started
 }
 
 // step does one step. What do returns is what was seen.
