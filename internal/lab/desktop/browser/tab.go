@@ -74,7 +74,7 @@ func (t *Tab) note(event any) {
 	}
 }
 
-// complaint is what an event says is wrong, empty for nothing: unless a request goes to a host, if it is one.
+// complaint is what an event says is wrong, empty for nothing. A request is wrong unless its host is the page's.
 func complaint(event any) (what, host string) {
 	switch e := event.(type) {
 	case *network.EventRequestWillBeSent:
