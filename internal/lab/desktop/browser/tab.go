@@ -66,26 +66,33 @@ func (t *Tab) Close() { t.close() }
 
 // note notes what is wrong.
 func (t *Tab) note(event any) {
+	what, host := complaint(event)
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	complain := func(format string, values ...any) {
-		t.complaints = append(t.complaints, fmt.Sprintf(format, values...))
+	if what != "" && (host == "" || host != t.host) {
+		t.complaints = append(t.complaints, what)
 	}
+}
+
+// complaint is what an event says is wrong, empty for nothing. A request is wrong unless its host is the page's.
+func complaint(event any) (what, host string) {
 	switch e := event.(type) {
 	case *network.EventRequestWillBeSent:
-		if u, err := url.Parse(e.Request.URL); err != nil || t.host != "" && u.Host != t.host {
-			complain("a request to %s", e.Request.URL)
+		if u, err := url.Parse(e.Request.URL); err == nil {
+			host = u.Host
 		}
+		return "a request to " + e.Request.URL, host
 	case *log.EventEntryAdded:
-		complain("%s: %s %s", e.Entry.Level, e.Entry.Text, e.Entry.URL)
+		return fmt.Sprintf("%s: %s %s", e.Entry.Level, e.Entry.Text, e.Entry.URL), ""
 	case *runtime.EventConsoleAPICalled:
-		complain("the console: %s", e.Type)
+		return fmt.Sprintf("the console: %s", e.Type), ""
 	case *runtime.EventExceptionThrown:
-		complain("%s", e.ExceptionDetails.Text)
+		return e.ExceptionDetails.Text, ""
 	case *audits.EventIssueAdded:
 		details, _ := json.Marshal(e.Issue.Details) // its code says most
-		complain("%s %s", e.Issue.Code, details)
+		return fmt.Sprintf("%s %s", e.Issue.Code, details), ""
 	}
+	return "", ""
 }
 
 // Complaints are what was noted since they were last taken.
