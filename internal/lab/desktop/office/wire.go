@@ -27,7 +27,7 @@ type Wire struct {
 	received atomic.Int64   // bytes of contents that came down
 	previews atomic.Int64   // bytes of previews that came down
 	busy     atomic.Int64
-	refuses  atomic.Bool
+	refusal  atomic.Int64 // the status with which changes are refused; 0: they are passed on
 	last     atomic.Int64 // when the last request ended, nanoseconds
 }
 
@@ -76,8 +76,8 @@ func newWire(target string) (*Wire, *httptest.Server, error) {
 		w.mu.Lock()
 		w.requests[r.Method+" "+path]++
 		w.mu.Unlock()
-		if r.Method == http.MethodPost && w.refuses.Load() {
-			http.Error(rw, "the archive is being looked after", http.StatusServiceUnavailable)
+		if status := int(w.refusal.Load()); r.Method == http.MethodPost && status != 0 {
+			http.Error(rw, "not now", status)
 			return
 		}
 		if r.Method == http.MethodPost && r.Body != nil {
@@ -88,8 +88,8 @@ func newWire(target string) (*Wire, *httptest.Server, error) {
 	return w, front, nil
 }
 
-// Refuse has changes refused, as by a service that is away for a while, or no more.
-func (w *Wire) Refuse(refuse bool) { w.refuses.Store(refuse) }
+// Refuse has changes refused with a status of HTTP, and with 0 passed on again.
+func (w *Wire) Refuse(status int) { w.refusal.Store(int64(status)) }
 
 // counted counts the bytes of a body.
 type counted struct {

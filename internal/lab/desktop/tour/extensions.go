@@ -5,6 +5,7 @@ package tour
 import (
 	_ "embed"
 	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -45,7 +46,7 @@ func (m *manager) menuEntry() {
 // A folder with a document in each state.
 const (
 	cached, elsewhere, kept = "Cached.pdf", "Elsewhere.pdf", "Kept.pdf"
-	waiting, failed         = "Waiting.txt", "Failed.pdf"
+	waiting, failed         = "Waiting.pdf", "Failed.pdf"
 )
 
 // prepareStates brings the documents of a folder into their states.
@@ -53,12 +54,16 @@ func (m *manager) prepareStates() {
 	m.fail(m.office.Remount(m.ctx, "--writes async"))
 	dir := m.in(states...)
 	m.run(fmt.Sprintf(`cd %q && archivefs keep %q && cat %q >/dev/null`, dir, kept, cached))
-	m.office.Wire.Refuse(true)
-	m.write(waiting, []byte("It waits.\n"))
-	m.write(failed, office.Page(failed)[:700])
-	m.run(fmt.Sprintf(`cp %q %q %q`, m.own(waiting), m.own(failed), dir))
-	for name, state := range map[string]string{waiting: "pending", failed: "failed"} {
-		m.until(name+" "+state, func() (bool, error) { return m.attribute("state", append(states, name)...) == state, nil })
+	for _, file := range []struct {
+		name, state string
+		status      int // of the answer to its upload
+	}{{failed, "failed", http.StatusBadRequest}, {waiting, "pending", http.StatusServiceUnavailable}} {
+		m.office.Wire.Refuse(file.status)
+		m.write(file.name, office.Page(file.name))
+		m.run(fmt.Sprintf(`cp %q %q`, m.own(file.name), dir))
+		m.until(file.name+" "+file.state, func() (bool, error) {
+			return m.attribute("state", append(states, file.name)...) == file.state, nil
+		})
 	}
 	m.fail(m.office.Settled(m.ctx))
 	m.office.Wire.Take()
@@ -126,7 +131,7 @@ func (m *manager) menu() {
 	dir := m.in(mandator...)
 	m.step("The menu of a folder", "it has the entries of the archive", func() string {
 		m.open(dir, whole)
-		m.askMenu(dir, office.Letters)
+		m.askMenu(dir, office.States)
 		var found []string
 		for _, entry := range []string{keepEntry, freeEntry, showEntry} {
 			if m.entry(entry) != nil {
@@ -140,16 +145,21 @@ func (m *manager) menu() {
 	})
 	m.step("Keep a folder by its menu", "the folder is kept, and its documents are on this machine", func() string {
 		m.open(dir, whole)
-		m.askMenu(dir, office.Letters)
-		if entry := m.entry(keepEntry); m.err == nil {
-			m.fail(m.screen.Click(m.ctx, entry, 1))
-		}
+		m.askMenu(dir, office.States)
+		m.until("the focus on "+keepEntry, func() (bool, error) { // places in menus of GTK 4 are not told
+			if entry := m.entry(keepEntry); entry == nil || entry.Focused {
+				return entry != nil, nil
+			}
+			m.key("Down")
+			return false, m.err
+		})
+		m.key("Return")
 		m.until("the folder is kept", func() (bool, error) {
-			return m.attribute("keep", letters...) == "1" && m.attribute("cached", append(letters, "Terms.pdf")...) == "yes", nil
+			return m.attribute("keep", states...) == "1" && m.attribute("cached", append(states, elsewhere)...) == "yes", nil
 		})
 		return "it is"
 	})
-	m.office.Wire.Refuse(false)
+	m.office.Wire.Refuse(0)
 }
 
 // askMenu opens the menu of a file.
