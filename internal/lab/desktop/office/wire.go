@@ -77,7 +77,7 @@ func newWire(target string) (*Wire, *httptest.Server, error) {
 		w.requests[r.Method+" "+path]++
 		w.mu.Unlock()
 		if status := int(w.refusal.Load()); r.Method == http.MethodPost && status != 0 {
-			http.Error(rw, "not now", status)
+			http.Error(rw, reasons[status], status)
 			return
 		}
 		if r.Method == http.MethodPost && r.Body != nil {
@@ -88,7 +88,13 @@ func newWire(target string) (*Wire, *httptest.Server, error) {
 	return w, front, nil
 }
 
-// Refuse has changes refused with a status of HTTP, and with 0 passed on again.
+// reasons are what a refusal says.
+var reasons = map[int]string{
+	http.StatusBadRequest:         "agreements need a number",
+	http.StatusServiceUnavailable: "the archive is being looked after",
+}
+
+// Refuse has changes refused with one of the statuses of reasons, and with 0 passed on again.
 func (w *Wire) Refuse(status int) { w.refusal.Store(int64(status)) }
 
 // counted counts the bytes of a body.

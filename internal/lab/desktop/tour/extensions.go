@@ -90,8 +90,7 @@ func (m *manager) emblems() {
 		want := map[string]string{cached: "cached", kept: "kept", waiting: "waiting", failed: "failed", scan: "inbox"}
 		var seen []string
 		m.until("the emblems", func() (bool, error) {
-			notes := m.run(`sort -u "$XDG_RUNTIME_DIR/emblems" 2>/dev/null || true`)
-			seen = strings.FieldsFunc(strings.ReplaceAll(notes, "emblem-archivefs-", ""), func(r rune) bool { return r == '\n' })
+			seen = m.notes()
 			for name, emblem := range want {
 				if !slices.Contains(seen, name+": "+emblem) {
 					return false, m.err
@@ -104,6 +103,12 @@ func (m *manager) emblems() {
 		}
 		return strings.Join(seen, ", ")
 	})
+}
+
+// notes are the emblems that Nautilus was given, as "NAME: EMBLEM"; none in other file managers.
+func (m *manager) notes() []string {
+	notes := m.run(`sort -u "$XDG_RUNTIME_DIR/emblems" 2>/dev/null || true`)
+	return strings.FieldsFunc(strings.ReplaceAll(notes, "emblem-archivefs-", ""), func(r rune) bool { return r == '\n' })
 }
 
 // statePage looks at the page of Thunar's properties that says what Nautilus shows by emblems.
@@ -157,6 +162,9 @@ func (m *manager) menu() {
 		m.until("the folder is kept", func() (bool, error) {
 			return m.attribute("keep", states...) == "1" && m.attribute("cached", append(states, elsewhere)...) == "yes", nil
 		})
+		if len(m.notes()) > 0 {
+			m.until("its emblem", func() (bool, error) { return slices.Contains(m.notes(), office.States+": kept"), m.err })
+		}
 		return "it is"
 	})
 	m.office.Wire.Refuse(0)
