@@ -33,8 +33,11 @@ func (m *manager) install() {
 	m.command = `PYTHONPATH="$XDG_DATA_HOME/archivefs/filemanager" EMBLEMS="$XDG_RUNTIME_DIR/emblems" ` + m.command
 }
 
+// packaged is a file manager with what packages install for it.
+type packaged struct{ *manager }
+
 // menuEntry starts archivefs as a menu of the desktop does.
-func (m *manager) menuEntry() {
+func (m packaged) menuEntry() {
 	m.step("The entry of the applications menu", "it is valid; it opens the archive in the file manager", func() string {
 		m.run(`desktop-file-validate "$XDG_DATA_HOME/applications/archivefs.desktop" && xdg-mime default thunar.desktop inode/directory`)
 		m.launch(`gio launch "$XDG_DATA_HOME/applications/archivefs.desktop" && sleep infinity`)
@@ -50,7 +53,7 @@ const (
 )
 
 // prepareStates brings the documents of a folder into their states.
-func (m *manager) prepareStates() {
+func (m packaged) prepareStates() {
 	m.fail(m.office.Remount(m.ctx, "--writes async"))
 	dir := m.in(states...)
 	m.run(fmt.Sprintf(`cd %q && archivefs keep %q && cat %q >/dev/null`, dir, kept, cached))
@@ -70,13 +73,13 @@ func (m *manager) prepareStates() {
 }
 
 // attribute is an attribute of a file in the mount, empty if it has none.
-func (m *manager) attribute(name string, path ...string) string {
+func (m packaged) attribute(name string, path ...string) string {
 	value, _ := xattr.Get(m.in(path...), "user.archive."+name) // most are missing
 	return string(value)
 }
 
 // emblems looks at the emblems of Nautilus.
-func (m *manager) emblems() {
+func (m packaged) emblems() {
 	m.step("Emblems", "what is kept, cached, waits, failed or is in an inbox has its emblem; the service is not asked for them", func() string {
 		m.run(`rm -f "$XDG_RUNTIME_DIR/emblems"`)
 		m.fail(os.WriteFile(filepath.Join(m.screen.Home(), ".local/share/nautilus-python/extensions/emblems.py"), emblemsScript, 0o600))
@@ -106,13 +109,13 @@ func (m *manager) emblems() {
 }
 
 // notes are the emblems that Nautilus was given, as "NAME: EMBLEM"; none in other file managers.
-func (m *manager) notes() []string {
+func (m packaged) notes() []string {
 	notes := m.run(`sort -u "$XDG_RUNTIME_DIR/emblems" 2>/dev/null || true`)
 	return strings.FieldsFunc(strings.ReplaceAll(notes, "emblem-archivefs-", ""), func(r rune) bool { return r == '\n' })
 }
 
 // statePage looks at the page of Thunar's properties that says what Nautilus shows by emblems.
-func (m *manager) statePage() {
+func (m packaged) statePage() {
 	m.step("The page of the archive in the properties", "it says that the document is kept", func() string {
 		m.prepareStates()
 		dir := m.in(states...)
@@ -132,7 +135,7 @@ func (m *manager) statePage() {
 const keepEntry, freeEntry, showEntry = "Keep on This Machine", "Free", "Show What Waits"
 
 // menu opens the menu of a folder, and keeps the folder.
-func (m *manager) menu() {
+func (m packaged) menu() {
 	dir := m.in(mandator...)
 	m.step("The menu of a folder", "it has the entries of the archive", func() string {
 		m.open(dir, whole)
@@ -171,12 +174,12 @@ func (m *manager) menu() {
 }
 
 // askMenu opens the menu of a file.
-func (m *manager) askMenu(dir, name string) {
+func (m packaged) askMenu(dir, name string) {
 	m.ask(dir, name, "shift+F10", "a menu", func() bool { return m.entry(keepEntry) != nil })
 }
 
 // entry is an entry of an open menu, nil without one.
-func (m *manager) entry(label string) (found *screenNode) {
+func (m packaged) entry(label string) (found *screenNode) {
 	for _, n := range m.tree(m.program).All(func(n *screenNode) bool { return strings.Contains(n.Role, "menu item") && n.Name == label }) {
 		found = n
 	}

@@ -13,6 +13,7 @@ func nautilus(g *guide) {
 	m.run(`gsettings set org.gnome.nautilus.preferences default-folder-viewer list-view`)
 	m.steps()
 	m.fifty("with thumbnails (evince-thumbnailer)", "", 0, true)
-	m.emblems()
-	m.menu()
+	p := packaged{m}
+	p.emblems()
+	p.menu()
 }
