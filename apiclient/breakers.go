@@ -27,7 +27,8 @@ const (
 // the meantime: one document that hangs does not open it. While the breaker is open, calls fail
 // at once. When it is half-open the next call starts a probe: one at a time, every two seconds at
 // most, and not before the time of a Retry-After. A probe may take as long as any request, but
-// calls wait for it only a second. Any answer but 503 closes the breaker.
+// calls wait for it only a second. Any answer but 503 closes the breaker. With Config.Doubtful it
+// is half-open from the start.
 type circuit struct {
 	send   func(context.Context) error // sends a probe; answered gets the status
 	alive  context.Context             // of the probes; ends with close
@@ -40,7 +41,7 @@ type circuit struct {
 	cause error // +checklocks:mu
 	// kind is the kind of error of calls while it is open.
 	kind archive.Kind // +checklocks:mu
-	// since is when it opened.
+	// since is when it opened; zero while it is only doubted that the service answers.
 	since time.Time // +checklocks:mu
 	// heard is when a request was last answered with a status other than 503.
 	heard time.Time // +checklocks:mu
@@ -48,10 +49,18 @@ type circuit struct {
 	probe *probe // +checklocks:mu
 }
 
-func newCircuit(send func(context.Context) error) *circuit {
+func newCircuit(send func(context.Context) error, doubtful bool) *circuit {
 	alive, die := context.WithCancel(context.Background())
-	return &circuit{send: send, alive: alive, die: die}
+	b := &circuit{send: send, alive: alive, die: die}
+	if doubtful {
+		b.breaker.Trip(time.Time{}) // half-open at once
+		b.cause, b.kind = errUnheard, archive.KindUnreachable
+	}
+	return b
 }
+
+// errUnheard is why calls are not sent before the first answer to a doubtful client.
+var errUnheard = errors.New("it has not answered yet")
 
 // probe is a request that finds out whether the service is back.
 type probe struct {
@@ -97,6 +106,9 @@ func (b *circuit) pass(ctx context.Context, op Operation) error { //nolint:conte
 	if !b.breaker.Tripped() {
 		return nil
 	}
+	if b.since.IsZero() {
+		b.since = time.Now()
+	}
 	return &archive.Error{Op: op.doing, Kind: b.kind, Unsent: true, Err: fmt.Errorf(
 		"not sent, because the service is away since %s: %w", b.since.Format(time.TimeOnly), b.cause)}
 }
@@ -109,9 +121,13 @@ func (b *circuit) run(ctx context.Context) {
 	if b.breaker.Tripped() {
 		pause := probeEvery
 		var e *archive.Error
-		if errors.As(err, &e) && e.Status == http.StatusServiceUnavailable {
+		switch {
+		case !errors.As(err, &e):
+		case e.Status == http.StatusServiceUnavailable:
 			b.cause, b.kind = err, e.Kind
 			pause = max(pause, min(e.RetryAfter, retry.MaxRetryAfter))
+		case e.Kind == archive.KindUnreachable, e.Kind == archive.KindTimeout:
+			b.cause, b.kind = cmp.Or(e.Err, err), archive.KindUnreachable
 		}
 		b.breaker.Trip(time.Now().Add(pause))
 	}
@@ -121,8 +137,8 @@ func (b *circuit) run(ctx context.Context) {
 	b.probe = nil
 }
 
-// answered records an answer, and reports whether that closed the breaker. 503 does not close it:
-// a service without its database sends that, and a proxy without its service.
+// answered records an answer, and reports whether that closed a breaker that calls had found open.
+// 503 does not close it: a service without its database sends that, and a proxy without its service.
 func (b *circuit) answered(status int) bool {
 	if status == http.StatusServiceUnavailable {
 		return false
@@ -130,7 +146,7 @@ func (b *circuit) answered(status int) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.heard = time.Now()
-	return b.breaker.Close()
+	return b.breaker.Close() && !b.since.IsZero()
 }
 
 // failed records the error of a call that is not repeated any more. It reports whether the

@@ -120,6 +120,9 @@ type Config struct {
 	// request ends when it is slower than 1 KiB/s for that long. A listing gets another second for
 	// every 64 KiB.
 	Stall time.Duration
+	// Doubtful: the service may be away. Until its first answer calls fail after a second, as when
+	// it is known to be away.
+	Doubtful bool
 	// Location is the zone of dates that carry none, default time.Local.
 	Location *time.Location
 	// CAFile holds PEM certificates that are trusted in addition to the system's.

@@ -60,7 +60,7 @@ func New(opts Options) *FileSystem {
 	f := &FileSystem{opts: opts, log: opts.Log}
 	f.kernel = &node.Kernel{UID: opts.UID, GID: opts.GID, Umask: opts.Umask, Trust: kernelTrust, Memory: &f.memory}
 	f.staging = staging.New(staging.Config{
-		Spool: opts.Spool, State: opts.State, Async: opts.Async, ReadOnly: opts.ReadOnly, WhileAlive: node.WhileAlive,
+		Spool: opts.Spool, State: opts.State, Async: opts.Async, Settle: opts.Settle, Number: opts.Number, ReadOnly: opts.ReadOnly, WhileAlive: node.WhileAlive,
 		Rewritten: func(doc archive.ID) { f.control.BytesChanged(doc) },
 	}, opts.Now)
 	var prefetching context.Context
@@ -103,8 +103,10 @@ func (f *FileSystem) pictures(ctx context.Context) *pictures.Maker {
 func (f *FileSystem) Away() *Failure { return f.Service.Away() }
 
 // Check lists the top of the archive, so that a mount with a wrong address or wrong credentials fails
-// at once. While the service is away a remembered listing will do; Away then returns the reason.
+// at once; a second Check asks anew. While the service is away a remembered listing will do; Away then
+// returns the reason.
 func (f *FileSystem) Check(ctx context.Context) error {
+	f.Root.Outdate() // an error is remembered, too
 	return f.Root.Tree.LoadFolders(ctx, f.Root, tree.NeedNames)
 }
 

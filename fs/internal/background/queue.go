@@ -45,7 +45,7 @@ type Queue[J comparable] struct {
 	Busy func() bool
 
 	attempt func(ctx context.Context, of J) (wait bool, err error)
-	ready   func(of J) bool
+	ready   func(of J) (at time.Time, ok bool)
 	now     func() time.Time
 	// pause returns the pause after so many attempts in a row.
 	pause func(tries int) time.Duration
@@ -85,9 +85,9 @@ type job[J comparable] struct {
 }
 
 // New makes a queue. attempt tries a job once; it returns wait if another attempt is worthwhile
-// later. ready reports whether a job can be tried at all; it is called with the queue locked, and
-// must not call the queue.
-func New[J comparable](attempt func(ctx context.Context, of J) (wait bool, err error), ready func(of J) bool, now func() time.Time) *Queue[J] {
+// later. ready reports whether a job can be tried at all, and from when on; it is called with the
+// queue locked, and must not call the queue.
+func New[J comparable](attempt func(ctx context.Context, of J) (wait bool, err error), ready func(of J) (at time.Time, ok bool), now func() time.Time) *Queue[J] {
 	ctx, stop := context.WithCancel(context.Background()) //nolint:gosec // Close calls stop
 	return &Queue[J]{attempt: attempt, ready: ready, now: now, pause: pauseAfter, ctx: ctx, stop: stop, changed: make(chan struct{})}
 }
@@ -187,12 +187,18 @@ func (q *Queue[J]) startDueLocked(now time.Time) (next time.Time) {
 			return time.Time{} // the end of one of them starts the next
 		case q.active > 0 && q.Busy != nil && now.Sub(q.began) < yields && q.Busy():
 			return q.began.Add(yields)
-		case j.active || !q.ready(j.of):
-		case j.due.After(now):
-			if next.IsZero() || j.due.Before(next) {
-				next = j.due
-			}
+		case j.active:
 		default:
+			at, ok := q.ready(j.of)
+			if at.Before(j.due) {
+				at = j.due
+			}
+			if ok && at.After(now) && (next.IsZero() || at.Before(next)) {
+				next = at
+			}
+			if !ok || at.After(now) {
+				continue
+			}
 			j.active = true
 			q.active++
 			q.began = now
@@ -281,7 +287,7 @@ func pauseAfter(tries int) time.Duration {
 	return retry.Backoff{First: firstPause, Longest: longestPause, Less: 0.25}.After(tries)
 }
 
-// Drain returns when every ready job was done or refused, or was tried once more and the service
+// Drain returns when every job that is ready now was done or refused, or was tried once more and the service
 // could not accept it (ErrAway), or when ctx is done. Jobs in doubt (ErrInDoubt) are tried again
 // and again.
 func (q *Queue[J]) Drain(ctx context.Context) error {
@@ -293,7 +299,10 @@ func (q *Queue[J]) Drain(ctx context.Context) error {
 		j.tries, j.due = 0, time.Time{}
 	}
 	q.startLocked()
-	left := func(j *job[J]) bool { return q.ready(j.of) && (j.late || j.tried.Before(began)) }
+	left := func(j *job[J]) bool {
+		at, ok := q.ready(j.of)
+		return ok && !at.After(q.now()) && (j.late || j.tried.Before(began))
+	}
 	for q.active > 0 || !q.breaker.Tripped() && slices.ContainsFunc(q.jobs, left) {
 		if err := q.awaitLocked(ctx); err != nil {
 			return err

@@ -71,10 +71,10 @@ func (a *fakeAttempts) tried() (n int) {
 	return n
 }
 
-func (a *fakeAttempts) ready(up int) bool {
+func (a *fakeAttempts) ready(up int) (time.Time, bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return !a.notReady[up]
+	return time.Time{}, !a.notReady[up]
 }
 
 func (a *fakeAttempts) attempts(up int) int {

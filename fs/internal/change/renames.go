@@ -443,6 +443,8 @@ func (c *Files) mayReplace(d *tree.Dir, name string, over *tree.Entry) (*archive
 		return nil, errno.ErrOverArchived
 	case doc != nil && d.StaysLocal(name):
 		return nil, errno.Refuse(syscall.EPERM, "a document has the temporary name")
+	case staging.FileOf(d, over).StaysBeside():
+		return nil, nil
 	case doc != nil && c.s.Service.Archive.LacksReplace():
 		return nil, errno.ErrNoReplace
 	case doc != nil && over.Busy():
@@ -470,7 +472,7 @@ func (c *Files) recallForLocked(f *staging.File, up *spool.Upload, other *stagin
 			return err
 		}
 	}
-	if other == nil {
+	if other == nil || other.StaysBeside() {
 		return nil
 	}
 	if up := other.Pending(); up != nil && up.Record().Queued {
@@ -516,7 +518,11 @@ func retarget(r *spool.Record, place spool.Record) {
 // file stands for that document and holds its new bytes.
 // +checklocks:f.Commit
 func (c *Files) moveToLocked(f *staging.File, to *tree.Dir, name string, over *tree.Entry, replaced *archive.Document) {
-	if over != nil {
+	switch {
+	case over == nil:
+	case staging.FileOf(to, over).StaysBeside():
+		c.s.StepAside(to, over)
+	default:
 		staging.FileOf(to, over).Remove()
 	}
 	from, _ := f.Place()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"github.com/archivefs/archivefs/archive"
 	"github.com/archivefs/archivefs/fs/internal/content"
 	"github.com/archivefs/archivefs/fs/internal/errno"
+	"github.com/archivefs/archivefs/fs/internal/names"
 	"github.com/archivefs/archivefs/fs/internal/tree"
 	"github.com/archivefs/archivefs/internal/closing"
 	"github.com/archivefs/archivefs/internal/spool"
@@ -137,13 +139,13 @@ func (f *File) MayWrite() error {
 		return errno.ErrNotHere
 	case kept:
 		return errno.Refuse(syscall.EPERM, "an upload cannot be changed here: retry, export or discard it")
-	case f.ArchivedUnlisted():
+	case f.ArchivedUnlisted() && !f.StaysBeside():
 		return errno.ErrArchived
 	case f.Pending() != nil:
 		return nil
 	case f.Archived():
 		return errno.ErrArchived
-	case f.s.Service.Archive.LacksReplace():
+	case f.s.Service.Archive.LacksReplace() && !f.s.number: // else it depends on the first change
 		return errno.ErrNoReplace
 	}
 	return nil
@@ -183,13 +185,13 @@ var errAsClosed = errno.Refuse(syscall.EPERM, "it has been closed and is being a
 
 // mayStage refuses, without waiting for Commit, to stage a document that cannot be replaced, or
 // bytes that are being archived.
-func (f *File) mayStage() error {
+func (f *File) mayStage(empty bool) error {
 	up := f.Pending()
 	if up == nil {
-		return f.mayRewrite()
+		return f.mayRewrite(empty)
 	}
 	switch r := up.Record(); {
-	case r.State == spool.Created, r.State == spool.Failed, r.Queued:
+	case r.State == spool.Created, r.State == spool.Failed, r.Queued, empty && f.StaysBeside():
 		return nil
 	}
 	return errAsClosed
@@ -200,10 +202,13 @@ func (f *File) mayStage() error {
 // refuses documents that cannot be replaced.
 // +checklocks:f.Commit
 func (f *File) stageLocked(ctx context.Context, empty bool) (*spool.Upload, error) {
+	if empty && f.StaysBeside() {
+		return f.startAnewLocked()
+	}
 	if up := f.Pending(); up != nil {
 		return up, f.unsealLocked(up)
 	}
-	if err := f.mayRewrite(); err != nil { // archived, or found not to be replaceable, meanwhile
+	if err := f.mayRewrite(empty); err != nil { // archived, or found not to be replaceable, meanwhile
 		return nil, err
 	}
 	d, name := f.Place()
@@ -222,23 +227,128 @@ func (f *File) stageLocked(ctx context.Context, empty bool) (*spool.Upload, erro
 	}
 	f.Mu.Lock()
 	defer f.Mu.Unlock()
+	return up, f.stageInLocked(up)
+}
+
+// stageInLocked makes up the bytes of the file.
+// +checklocks:f.Mu
+func (f *File) stageInLocked(up *spool.Upload) error {
 	for range f.Handles {
 		if err := up.Open(); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	f.Up = up
 	f.happenedLocked(onStage)
 	f.s.Hold(up, f)
+	return nil
+}
+
+// StaysBeside reports whether what the file stands for stays in its inbox, under another name, when a
+// program writes a new file under its name.
+func (f *File) StaysBeside() bool {
+	f.Mu.Lock()
+	defer f.Mu.Unlock()
+	switch up := f.Up; {
+	case !f.s.number, f.Dir == nil, !f.Dir.InInbox():
+		return false
+	case up == nil:
+		return f.Doc != nil
+	default:
+		done := f.phase == accepted || f.phase == failed || up.State() == spool.Confirmed
+		return done && f.writing == 0 && up.Size() > 0
+	}
+}
+
+// StepAside shows the document or file of an entry of d under a numbered name, because another file
+// gets its name.
+func (s *Area) StepAside(d *tree.Dir, e *tree.Entry) {
+	d.Mu.Lock()
+	d.Shown.Drop(e)
+	aside := e.Renamed(besideLocked(d, e.Name))
+	d.Shown.Add(aside)
+	d.Mu.Unlock()
+	s.Changed(d, []string{aside.Name})
+}
+
+// besideLocked returns a free numbered name beside a name that is taken, or is going to be.
+// +checklocks:d.Mu
+func besideLocked(d *tree.Dir, name string) string {
+	return names.Numbered(name, func(free string) bool { return free == name || d.Shown.Taken(free) })
+}
+
+// startAnewLocked makes the file a new one and returns its bytes. What it stood for is another file,
+// with a numbered name, from then on.
+// +checklocks:f.Commit
+func (f *File) startAnewLocked() (*spool.Upload, error) {
+	d, name := f.Place()
+	if d == nil {
+		return nil, syscall.ENOENT
+	}
+	up, err := f.s.Spool.Create(f.s.Record(d, name, nil))
+	if err != nil {
+		return nil, err
+	}
+	former, err := f.replaceLocked(d, up)
+	if err != nil {
+		f.s.Discard(up)
+		return nil, err
+	}
+	f.s.Changed(d, []string{former.Entry.Name})
+	if waits := former.Pending(); waits != nil && waits.Record().Queued {
+		f.s.queue.Add(waits) // an attempt may have found that it is no longer this file's
+	}
 	return up, nil
+}
+
+// replaceLocked gives the bytes up to the file, and returns a new file that stands for what this one
+// stood for.
+// +checklocks:f.Commit
+func (f *File) replaceLocked(d *tree.Dir, up *spool.Upload) (former *File, err error) {
+	d.Mu.Lock()
+	defer d.Mu.Unlock()
+	f.Mu.Lock()
+	defer f.Mu.Unlock()
+	if f.Dir != d {
+		return nil, syscall.ENOENT
+	}
+	doc, before, phase := f.Doc, f.Up, f.phase
+	f.phase = clean
+	if err := f.stageInLocked(up); err != nil {
+		f.phase = phase
+		return nil, err
+	}
+	shown := f.Entry
+	d.Shown.Drop(shown)
+	aside := tree.NewEntry(besideLocked(d, shown.Name), doc, nil)
+	aside.ServiceName, aside.Keep = shown.ServiceName, shown.Keep
+	former = NewFile(f.s, f.s.Inodes.Local(), d, aside, doc, before)
+	aside.File.Store(&former.Leaf)
+	d.Shown.Add(aside)
+	f.Doc, f.Sized, f.Entry = nil, false, tree.NewEntry(shown.Name, nil, &f.Leaf)
+	d.Shown.Add(f.Entry)
+	if i := slices.Index(d.Late, &f.Leaf); i >= 0 {
+		d.Late[i] = &former.Leaf
+	}
+	if before != nil {
+		for range f.Handles {
+			if err := before.Close(); err != nil {
+				f.s.Service.Log.Debugf("close spool file: %v", err)
+			}
+		}
+		f.s.Hold(before, former)
+	}
+	return former, nil
 }
 
 // mayRewrite refuses new bytes for an archived document, and for any document if the service is
 // known not to replace contents: the close would fail.
-func (f *File) mayRewrite() error {
+func (f *File) mayRewrite(empty bool) error {
 	switch {
 	case f.Document() == nil, f.Archived():
 		return errno.ErrArchived
+	case empty && f.s.number:
+		return nil
 	case f.s.Service.Archive.LacksReplace():
 		return errno.ErrNoReplace
 	}

@@ -39,6 +39,8 @@ type session struct {
 	manager  *running.Manager
 	usable   bool // the mount was usable
 
+	lacks func(id, path, reason string) // tells the person at the desktop of a file that is not archived
+
 	stale bool   // a mount that crashed is still at the mount point
 	crash string // how it ended, " (...)"; empty if no supervisor knows
 
@@ -100,8 +102,9 @@ func (s *session) open(ctx context.Context) error {
 	o.Archive, o.Log, o.Source, o.Version = s.client, s.log, s.client.BaseURL(), command.Version()
 	o.PID, o.StateDir, o.Sleep = os.Getpid(), s.dirs.State, s.client.Sleep
 	diskFailed := func(error) {}
+	s.lacks = func(_, _, _ string) {}
 	if n := s.notifier(o.Cure); n != nil { //nolint:contextcheck // it ends with the session
-		o.Notifier, diskFailed = n, n.DiskFailed
+		o.Notifier, diskFailed, s.lacks = n, n.DiskFailed, n.UploadFailed
 	}
 	if o.Content, err = cache.OpenContent(cache.Options{
 		Dir: filepath.Join(s.dirs.Cache, "content"), Limit: s.settings.CacheSize, Local: s.local, Log: s.log, Sleep: s.client.Sleep,
@@ -162,7 +165,7 @@ func (s *session) roomMaker(content *cache.Content) func(int64) bool {
 // of the archive, without a secret.
 func (s *session) openService(ctx context.Context) (identity string, err error) {
 	cfg := s.settings.Client
-	cfg.Log = s.log
+	cfg.Log, cfg.Doubtful = s.log, s.stale // else a silent service keeps those waiting who used the mount that crashed
 	if s.settings.Embedded {
 		e, err := startEmbedded(ctx, s.settings.Data, s.settings.Sample, s.log)
 		if err != nil {
@@ -170,7 +173,7 @@ func (s *session) openService(ctx context.Context) (identity string, err error) 
 		}
 		s.later(e.stop)
 		s.local = e.server.ContentFile
-		cfg.BaseURL, cfg.Credentials = e.url, e.credentials
+		cfg.BaseURL, cfg.Credentials, cfg.Doubtful = e.url, e.credentials, false
 		identity = "embedded:" + e.data
 	}
 	client, err := apiclient.New(cfg)

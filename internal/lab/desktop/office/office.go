@@ -110,6 +110,9 @@ func (o *Office) Remount(ctx context.Context, options ...string) error {
 	})
 }
 
+// Program is the archivefs that is tested.
+func (o *Office) Program() string { return o.program }
+
 // unmount ends the mount, in good order.
 func (o *Office) unmount(ctx context.Context) error {
 	if o.mount == nil {

@@ -19,15 +19,16 @@ import (
 	"time"
 )
 
-// Wire is the way between the mount and the service. It passes everything on and counts.
+// Wire is the way between the mount and the service. It passes everything on and counts, unless it
+// is told to give uploads trouble.
 type Wire struct {
+	trouble  *trouble
 	mu       sync.Mutex
 	requests map[string]int // guarded by mu: by method and path, ids left out
 	sent     atomic.Int64   // bytes of documents that went up
 	received atomic.Int64   // bytes of contents that came down
 	previews atomic.Int64   // bytes of previews that came down
 	busy     atomic.Int64
-	refusal  atomic.Int64 // the status with which changes are refused; 0: they are passed on
 	last     atomic.Int64 // when the last request ended, nanoseconds
 }
 
@@ -51,7 +52,7 @@ func newWire(target string) (*Wire, *httptest.Server, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	w := &Wire{requests: map[string]int{}}
+	w := &Wire{requests: map[string]int{}, trouble: newTrouble()}
 	w.last.Store(time.Now().UnixNano())
 	proxy := &httputil.ReverseProxy{
 		Rewrite:       func(r *httputil.ProxyRequest) { r.SetURL(to) },
@@ -76,26 +77,19 @@ func newWire(target string) (*Wire, *httptest.Server, error) {
 		w.mu.Lock()
 		w.requests[r.Method+" "+path]++
 		w.mu.Unlock()
-		if status := int(w.refusal.Load()); r.Method == http.MethodPost && status != 0 {
-			http.Error(rw, reasons[status], status)
-			return
-		}
 		if r.Method == http.MethodPost && r.Body != nil {
 			r.Body = &counted{r.Body, &w.sent}
+		}
+		if path == "/file-upload" {
+			if w.trouble.refuses(rw) {
+				return
+			}
+			r.Body = &held{ReadCloser: r.Body, trouble: w.trouble}
 		}
 		proxy.ServeHTTP(rw, r)
 	}))
 	return w, front, nil
 }
-
-// reasons are what a refusal says.
-var reasons = map[int]string{
-	http.StatusBadRequest:         "agreements need a number",
-	http.StatusServiceUnavailable: "the archive is being looked after",
-}
-
-// Refuse has changes refused with one of the statuses of reasons, and with 0 passed on again.
-func (w *Wire) Refuse(status int) { w.refusal.Store(int64(status)) }
 
 // counted counts the bytes of a body.
 type counted struct {

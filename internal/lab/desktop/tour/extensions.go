@@ -60,8 +60,12 @@ func (m packaged) prepareStates() {
 	for _, file := range []struct {
 		name, state string
 		status      int // of the answer to its upload
-	}{{failed, "failed", http.StatusBadRequest}, {waiting, "pending", http.StatusServiceUnavailable}} {
-		m.office.Wire.Refuse(file.status)
+		reason      string
+	}{
+		{failed, "failed", http.StatusBadRequest, "agreements need a number"},
+		{waiting, "pending", http.StatusServiceUnavailable, "the archive is being looked after"},
+	} {
+		m.office.Wire.Refuse(file.status, file.reason)
 		m.write(file.name, office.Page(file.name))
 		m.run(fmt.Sprintf(`cp %q %q`, m.own(file.name), dir))
 		m.until(file.name+" "+file.state, func() (bool, error) {
@@ -170,7 +174,7 @@ func (m packaged) menu() {
 		}
 		return "it is"
 	})
-	m.office.Wire.Refuse(0)
+	m.office.Wire.Accept()
 }
 
 // askMenu opens the menu of a file.

@@ -20,6 +20,7 @@ var visits = []struct {
 	{"Dolphin", dolphin},
 	{"LibreOffice", libreoffice},
 	{"Commands", commands},
+	{"Chromium", chromium},
 }
 
 // Programs are the names of the programs that can be visited.
