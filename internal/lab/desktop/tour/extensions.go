@@ -158,14 +158,7 @@ func (m packaged) menu() {
 	m.step("Keep a folder by its menu", "the folder is kept, and its documents are on this machine", func() string {
 		m.open(dir, whole)
 		m.askMenu(dir, office.States)
-		m.until("the focus on "+keepEntry, func() (bool, error) { // places in menus of GTK 4 are not told
-			if entry := m.entry(keepEntry); entry == nil || entry.Focused {
-				return entry != nil, nil
-			}
-			m.key("Down")
-			return false, m.err
-		})
-		m.key("Return")
+		m.chooseEntry(keepEntry)
 		m.until("the folder is kept", func() (bool, error) {
 			return m.attribute("keep", states...) == "1" && m.attribute("cached", append(states, elsewhere)...) == "yes", nil
 		})
@@ -180,6 +173,22 @@ func (m packaged) menu() {
 // askMenu opens the menu of a file.
 func (m packaged) askMenu(dir, name string) {
 	m.ask(dir, name, "shift+F10", "a menu", func() bool { return m.entry(keepEntry) != nil })
+}
+
+// chooseEntry chooses an entry of an open menu.
+func (m packaged) chooseEntry(label string) {
+	if entry := m.entry(label); m.err == nil && entry != nil && !m.byKeys {
+		m.fail(m.screen.Click(m.ctx, entry, 1))
+		return
+	}
+	m.until("the focus on "+label, func() (bool, error) {
+		if entry := m.entry(label); entry == nil || entry.Focused {
+			return entry != nil, nil
+		}
+		m.key("Down")
+		return false, m.err
+	})
+	m.key("Return")
 }
 
 // entry is an entry of an open menu, nil without one.
