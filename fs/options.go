@@ -120,8 +120,8 @@ type Options struct {
 	KeepEvery time.Duration
 	// Watch is how often a folder is listed again that somebody looked at lately; 0 for never.
 	Watch time.Duration
-	// Herald tells programs that wait for events of a folder what others have changed there; nil tells
-	// nothing.
+	// Herald tells programs that wait for events of a folder what others have changed there, and that
+	// documents have thumbnails now; nil, or a Watch of 0, tells nothing.
 	Herald Herald
 	// Listings bounds how many folders' listings are kept in memory.
 	Listings int

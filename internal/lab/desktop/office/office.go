@@ -25,7 +25,7 @@ const (
 	Mandator = "Muster GmbH"
 	Scans    = "Scans"
 	Letters  = "Letters"
-	States   = "States"
+	States   = "Agreements" // the first one: the screen has room for its menu
 	Inbox    = "Administrator"
 	PDFs     = 50
 )

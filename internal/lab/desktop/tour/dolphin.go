@@ -7,8 +7,8 @@ import "github.com/archivefs/archivefs/internal/lab/desktop/office"
 // dolphin is the file manager of KDE.
 func dolphin(g *guide) {
 	g.Version = g.run("dolphin --version")
-	g.Note = "It takes emblems only from compiled plugins of KDE, which the packages do not contain. It looks for no thumbnail again that it was refused,\n" +
-		"until the folder is opened again."
+	g.Note = "It takes emblems, and entries of menus for the files of an archive alone, only from compiled plugins, which the packages do not contain. It\n" +
+		"looks for a thumbnail that it was refused when the folder is opened again."
 	m := &manager{
 		guide: g, program: "dolphin", command: `exec dolphin --new-window %q`,
 		newFolder: "F10", create: "OK", replace: "Overwrite", remove: "Delete", says: []string{"Could not write to", "Access denied", "Could not delete"}, asks: true,

@@ -29,6 +29,7 @@ type manager struct {
 	about     string   // what the window of the properties of Terms.pdf says
 	says      []string // one of these, of what the archive does not allow
 	asks      bool     // what a drag is for, unless a key is held that says it
+	byKeys    bool     // entries of menus are chosen by keys, because their places are not told (GTK 4)
 }
 
 var (

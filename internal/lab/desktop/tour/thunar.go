@@ -15,8 +15,9 @@ func thunar(g *guide) {
 	m.steps()
 	m.fifty("with thumbnails (tumblerd)", "", 0, true)
 	m.fifty("without thumbnails", `xfconf-query -c thunar -n -t string -p /misc-thumbnail-mode -s THUNAR_THUMBNAIL_MODE_NEVER`, 0, false)
-	m.menuEntry()
+	p := packaged{m}
+	p.menuEntry()
 	m.notification()
-	m.statePage()
-	m.menu()
+	p.statePage()
+	p.menu()
 }
