@@ -54,16 +54,13 @@ type Document struct {
 // Maker makes thumbnails. It works for the folder that was shown last: a person has left the others. A nil
 // Maker makes none.
 type Maker struct {
-	// Again is how long to wait before it looks whether a file manager removed thumbnails. It is set
-	// before the first Show.
-	Again time.Duration
-
 	ctx     context.Context // ends the work
 	service Service
 	cache   thumbnail.Cache
 	run     func(func())
 	now     func() time.Time
 	log     logrus.FieldLogger
+	again   time.Duration // as the constant, but for tests
 	// tried are documents that got no thumbnail, so that one without a preview costs its requests once.
 	tried *lru.Cache[Document, struct{}]
 
@@ -91,7 +88,7 @@ func New(ctx context.Context, service Service, run func(func()), now func() time
 	}
 	tried, err := lru.New[Document, struct{}](maxTried)
 	return &Maker{
-		Again: again, ctx: ctx, service: service, cache: cache, run: run, now: now, log: log, tried: tried, shown: make(chan struct{}, 1),
+		again: again, ctx: ctx, service: service, cache: cache, run: run, now: now, log: log, tried: tried, shown: make(chan struct{}, 1),
 	}, err
 }
 
@@ -152,7 +149,7 @@ func (m *Maker) rest() bool {
 		return false
 	}
 	select {
-	case <-time.After(m.Again):
+	case <-time.After(m.again):
 		return true
 	case <-m.shown:
 	case <-m.ctx.Done():
