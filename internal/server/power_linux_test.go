@@ -18,6 +18,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/internal/durable"
 	"github.com/archivefs/archivefs/internal/lab/faultlab/disk"
 	"github.com/archivefs/archivefs/internal/server"
 	"github.com/archivefs/archivefs/internal/testing/fusetest"
@@ -165,7 +166,7 @@ func wantErased(paths ...string) error {
 // that were being published, which the next service removes.
 func filesBelow(dir string) (paths []string, err error) {
 	err = filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
-		if err == nil && !entry.IsDir() && !strings.HasPrefix(entry.Name(), ".tmp-") {
+		if err == nil && !entry.IsDir() && !durable.IsTemp(entry.Name()) {
 			paths = append(paths, path)
 		}
 		return err

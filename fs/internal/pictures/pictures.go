@@ -118,6 +118,19 @@ func (m *Maker) Show(docs []Document) {
 	}
 }
 
+// Has reports whether there is a thumbnail of the document at an absolute path, made by any mount.
+func (m *Maker) Has(path string) bool { return m != nil && m.cache.Made(thumbnail.URI(path)) }
+
+// Remove removes the thumbnails of the document at an absolute path that mounts have made.
+func (m *Maker) Remove(path string) {
+	if m == nil {
+		return
+	}
+	if err := m.cache.Remove(thumbnail.URI(path)); err != nil {
+		m.log.Warnf("remove a thumbnail: %v", err)
+	}
+}
+
 // work makes what is next until there is nothing new.
 func (m *Maker) work() {
 	for {
