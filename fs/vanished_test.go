@@ -18,7 +18,7 @@ import (
 
 // holds reports whether something of a document is in the content cache.
 func (m *mounted) holds(id int64) bool {
-	ids, _ := m.fs.Content.Documents()
+	ids, _ := m.fs.Content.Kept.Documents()
 	return ids[archive.ID(id)]
 }
 
@@ -55,7 +55,7 @@ func TestNothingStaysOfAVanishedDocument(t *testing.T) {
 		for _, path := range paths {
 			_, _ = os.ReadDir(filepath.Dir(path)) // lists it again
 		}
-		_, previews := m.fs.Content.Documents()
+		_, previews := m.fs.Content.Kept.Documents()
 		return !m.holds(erased) && !m.holds(kept) && !m.holds(scan) && !previews
 	})
 	if !m.holds(stays) {
