@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"os"
 	"sync"
 	"sync/atomic"
@@ -402,58 +401,5 @@ func (c *Content) Free(want int64) bool {
 func (c *Content) Remove(key Key) {
 	c.mu.Lock()
 	defer c.unlock()
-	c.forgetLocked(key)
-}
-
-// +checklocks:c.mu
-func (c *Content) forgetLocked(key Key) {
-	delete(c.downloads, key)
-	if v := c.versions[key]; v != nil {
-		c.removeLocked(v)
-	}
-}
-
-// Forget removes what there is of a document that does not exist any more, also if it is kept. The keys of
-// previews do not tell of which document they are, so it removes all previews.
-func (c *Content) Forget(doc archive.ID) {
-	c.mu.Lock()
-	defer c.unlock()
-	for key := range c.cachedLocked() {
-		if key.Representation == archive.Preview || key.Document == doc {
-			c.forgetLocked(key)
-			delete(c.Kept.wanted, key)
-		}
-	}
-}
-
-// Documents returns the documents of which there is something, and whether there are previews.
-func (c *Content) Documents() (ids map[archive.ID]bool, previews bool) {
-	c.mu.Lock()
-	defer c.unlock()
-	ids = make(map[archive.ID]bool, len(c.versions))
-	for key := range c.cachedLocked() {
-		if key.Representation == archive.Preview {
-			previews = true
-		} else {
-			ids[key.Document] = true
-		}
-	}
-	return ids, previews
-}
-
-// cachedLocked passes the keys of all contents and downloads.
-// +checklocks:c.mu
-func (c *Content) cachedLocked() iter.Seq[Key] {
-	return func(yield func(Key) bool) {
-		for key := range c.versions { // +checklocksignore
-			if !yield(key) {
-				return
-			}
-		}
-		for key := range c.downloads { // +checklocksignore
-			if !yield(key) {
-				return
-			}
-		}
-	}
+	forgetLocked(c, key)
 }

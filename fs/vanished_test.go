@@ -18,7 +18,7 @@ import (
 
 // caches reports whether something of a document is in the content cache.
 func (m *mounted) caches(id int64) bool {
-	ids, _ := m.fs.Content.Documents()
+	ids, _ := m.fs.Content.Kept.Documents()
 	return ids[archive.ID(id)]
 }
 
@@ -55,7 +55,7 @@ func TestNothingStaysOfAVanishedDocument(t *testing.T) {
 		for _, path := range paths {
 			_, _ = os.ReadDir(filepath.Dir(path)) // lists it again
 		}
-		_, previews := m.fs.Content.Documents()
+		_, previews := m.fs.Content.Kept.Documents()
 		return !m.caches(erased) && !m.caches(kept) && !m.caches(scan) && !previews
 	})
 	if !m.caches(stays) {

@@ -106,7 +106,7 @@ func (v *Vanishing) work() {
 // ask asks for documents of which there is something here. It returns those that are left when the service
 // cannot answer.
 func (v *Vanishing) ask(all []vanished) (left []vanished) {
-	here, previews := v.c.Content.Documents()
+	here, previews := v.c.Content.Kept.Documents()
 	for i, gone := range all {
 		path := ""
 		if gone.dir != nil {
@@ -118,7 +118,7 @@ func (v *Vanishing) ask(all []vanished) (left []vanished) {
 		_, err := v.c.Service.Archive.Data(v.ctx, gone.doc)
 		switch err = v.c.Service.Answered(err); {
 		case archive.KindOf(err) == archive.KindNotFound:
-			v.c.Content.Forget(gone.doc)
+			v.c.Content.Kept.Forget(gone.doc)
 			v.c.thumbnails.Remove(path)
 			v.c.Service.Log.WithField("document", gone.doc).Info("it is not in the archive any more: what was here of it is removed")
 		case archive.Away(err), archive.KindOf(err) == archive.KindUnauthorized, v.ctx.Err() != nil:
