@@ -127,7 +127,7 @@ func (f *FileSystem) RereadSearches() error {
 // Recover resumes what an earlier mount left in the spool, and fetches what is kept. It does not wait
 // for the service.
 func (f *FileSystem) Recover() {
-	f.staging.Recover()
+	staging.Recover(f.staging)
 	f.keeper.Start()
 }
 

@@ -52,8 +52,12 @@ func (s *Share) Section() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "[%s]\n", s.Name)
 	own := []setting{
-		{"comment", "Document archive", ""}, {"path", s.Path, ""}, {"read only", "no", ""}, {"force user", s.User, ""},
-		{"valid users", s.Allowed, ""}, {"root preexec", s.Before, ""},
+		{"comment", "Document archive", ""},
+		{"path", s.Path, ""},
+		{"read only", "no", ""},
+		{"force user", s.User, ""},
+		{"valid users", s.Allowed, ""},
+		{"root preexec", s.Before, ""},
 		{"veto files", "/.archivefs/", "Decisions about uploads are for this machine. Saved searches are in the directory searches."},
 	}
 	for _, all := range [][]setting{own, settings, ofModules, {{"streams_depot:directory", s.Streams, ""}}} {

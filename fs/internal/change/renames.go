@@ -320,7 +320,7 @@ func (c *Files) copyAndHide(ctx context.Context, d *tree.Dir, e *tree.Entry, new
 	if err != nil {
 		return err
 	}
-	if err := f.CopyContent(ctx, up); err != nil {
+	if err := f.CopyTo(ctx, up); err != nil {
 		c.s.Discard(up)
 		return err
 	}

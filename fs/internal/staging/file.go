@@ -3,7 +3,6 @@ package staging
 import (
 	"context"
 	"fmt"
-	"io"
 	"slices"
 	"sync"
 	"syscall"
@@ -12,7 +11,6 @@ import (
 	"github.com/archivefs/archivefs/archive"
 	"github.com/archivefs/archivefs/fs/internal/content"
 	"github.com/archivefs/archivefs/fs/internal/errno"
-	"github.com/archivefs/archivefs/fs/internal/names"
 	"github.com/archivefs/archivefs/fs/internal/tree"
 	"github.com/archivefs/archivefs/internal/closing"
 	"github.com/archivefs/archivefs/internal/spool"
@@ -220,7 +218,7 @@ func (f *File) stageLocked(ctx context.Context, empty bool) (*spool.Upload, erro
 		return nil, err
 	}
 	if !empty {
-		if err := f.CopyContent(ctx, up); err != nil {
+		if err := f.CopyTo(ctx, up); err != nil {
 			f.s.Discard(up)
 			return nil, err
 		}
@@ -264,17 +262,9 @@ func (f *File) StaysBeside() bool {
 // gets its name.
 func (s *Area) StepAside(d *tree.Dir, e *tree.Entry) {
 	d.Mu.Lock()
-	d.Shown.Drop(e)
-	aside := e.Renamed(besideLocked(d, e.Name))
-	d.Shown.Add(aside)
+	aside := d.Shown.StepAside(e)
 	d.Mu.Unlock()
 	s.Changed(d, []string{aside.Name})
-}
-
-// besideLocked returns a free numbered name beside a name that is taken, or is going to be.
-// +checklocks:d.Mu
-func besideLocked(d *tree.Dir, name string) string {
-	return names.Numbered(name, func(free string) bool { return free == name || d.Shown.Taken(free) })
 }
 
 // startAnewLocked makes the file a new one and returns its bytes. What it stood for is another file,
@@ -289,53 +279,42 @@ func (f *File) startAnewLocked() (*spool.Upload, error) {
 	if err != nil {
 		return nil, err
 	}
-	former, err := f.replaceLocked(d, up)
+	former, err := f.exchange(d, up)
 	if err != nil {
 		f.s.Discard(up)
 		return nil, err
 	}
-	f.s.Changed(d, []string{former.Entry.Name})
 	if waits := former.Pending(); waits != nil && waits.Record().Queued {
 		f.s.queue.Add(waits) // an attempt may have found that it is no longer this file's
 	}
 	return up, nil
 }
 
-// replaceLocked gives the bytes up to the file, and returns a new file that stands for what this one
-// stood for.
-// +checklocks:f.Commit
-func (f *File) replaceLocked(d *tree.Dir, up *spool.Upload) (former *File, err error) {
+// exchange gives the file the bytes up, and returns a new file that stands for what this one stood for.
+func (f *File) exchange(d *tree.Dir, up *spool.Upload) (former *File, err error) {
 	d.Mu.Lock()
 	defer d.Mu.Unlock()
-	f.Mu.Lock()
-	defer f.Mu.Unlock()
-	if f.Dir != d {
+	in, name := f.Place()
+	if in != d {
 		return nil, syscall.ENOENT
 	}
-	doc, before, phase := f.Doc, f.Up, f.phase
-	f.phase = clean
+	aside := d.Shown.StepAside(d.Shown.Get(name))
+	f.s.Changed(d, []string{aside.Name})
+	f.Mu.Lock()
+	defer f.Mu.Unlock()
+	before := f.Up
 	if err := f.stageInLocked(up); err != nil {
-		f.phase = phase
 		return nil, err
 	}
-	shown := f.Entry
-	d.Shown.Drop(shown)
-	aside := tree.NewEntry(besideLocked(d, shown.Name), doc, nil)
-	aside.ServiceName, aside.Keep = shown.ServiceName, shown.Keep
-	former = NewFile(f.s, f.s.Inodes.Local(), d, aside, doc, before)
+	former = NewFile(f.s, f.s.Inodes.Local(), d, aside, f.Doc, before)
 	aside.File.Store(&former.Leaf)
-	d.Shown.Add(aside)
-	f.Doc, f.Sized, f.Entry = nil, false, tree.NewEntry(shown.Name, nil, &f.Leaf)
+	f.Doc, f.Sized, f.phase, f.Entry = nil, false, clean, tree.NewEntry(name, nil, &f.Leaf)
 	d.Shown.Add(f.Entry)
 	if i := slices.Index(d.Late, &f.Leaf); i >= 0 {
 		d.Late[i] = &former.Leaf
 	}
 	if before != nil {
-		for range f.Handles {
-			if err := before.Close(); err != nil {
-				f.s.Service.Log.Debugf("close spool file: %v", err)
-			}
-		}
+		f.closeLocked(before)
 		f.s.Hold(before, former)
 	}
 	return former, nil
@@ -351,30 +330,6 @@ func (f *File) mayRewrite(empty bool) error {
 		return nil
 	case f.s.Service.Archive.LacksReplace():
 		return errno.ErrNoReplace
-	}
-	return nil
-}
-
-// CopyContent copies the document's content into the spool.
-func (f *File) CopyContent(ctx context.Context, up *spool.Upload) error {
-	r, err := f.OpenContent(ctx)
-	if err != nil {
-		return err
-	}
-	defer r.Close() //nolint:errcheck // read only
-	buf := make([]byte, 1<<20)
-	for off := int64(0); off < r.Size(); {
-		n, err := r.ReadAt(ctx, buf, off)
-		if n == 0 && err != nil {
-			if err == io.EOF { //nolint:errorlint // io.ReaderAt returns io.EOF itself
-				return io.ErrUnexpectedEOF
-			}
-			return err
-		}
-		if _, err := up.WriteAt(buf[:n], off); err != nil {
-			return err
-		}
-		off += int64(n)
 	}
 	return nil
 }
@@ -555,13 +510,19 @@ func (f *File) detach() {
 	if f.Up == nil {
 		return
 	}
+	f.closeLocked(f.Up)
+	f.Up = nil
+	f.happenedLocked(onArrival)
+}
+
+// closeLocked closes bytes once for each handle of the file.
+// +checklocks:f.Mu
+func (f *File) closeLocked(up *spool.Upload) {
 	for range f.Handles {
-		if err := f.Up.Close(); err != nil {
+		if err := up.Close(); err != nil {
 			f.s.Service.Log.Debugf("close spool file: %v", err)
 		}
 	}
-	f.Up = nil
-	f.happenedLocked(onArrival)
 }
 
 // lastPlaceLocked returns the directory that shows the file. If there is none it returns nil, and
