@@ -27,8 +27,7 @@ const (
 // the meantime: one document that hangs does not open it. While the breaker is open, calls fail
 // at once. When it is half-open the next call starts a probe: one at a time, every two seconds at
 // most, and not before the time of a Retry-After. A probe may take as long as any request, but
-// calls wait for it only a second. Any answer but 503 closes the breaker. With Config.Doubtful it
-// is half-open from the start.
+// calls wait for it only a second. Any answer but 503 closes the breaker.
 type circuit struct {
 	send   func(context.Context) error // sends a probe; answered gets the status
 	alive  context.Context             // of the probes; ends with close
@@ -49,18 +48,21 @@ type circuit struct {
 	probe *probe // +checklocks:mu
 }
 
-func newCircuit(send func(context.Context) error, doubtful bool) *circuit {
+func newCircuit(send func(context.Context) error) *circuit {
 	alive, die := context.WithCancel(context.Background())
-	b := &circuit{send: send, alive: alive, die: die}
-	if doubtful {
-		b.breaker.Trip(time.Time{}) // half-open at once
-		b.cause, b.kind = errUnheard, archive.KindUnreachable
-	}
-	return b
+	return &circuit{send: send, alive: alive, die: die}
 }
 
-// errUnheard is why calls are not sent before the first answer to a doubtful client.
+// errUnheard is why calls are not sent before the first answer of a service that is in doubt.
 var errUnheard = errors.New("it has not answered yet")
+
+// doubt makes the breaker half-open before the first call.
+func (b *circuit) doubt() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.cause, b.kind = errUnheard, archive.KindUnreachable
+	b.breaker.Trip(time.Time{})
+}
 
 // probe is a request that finds out whether the service is back.
 type probe struct {

@@ -58,6 +58,10 @@ func New(cfg Config) (*Client, error) {
 // BaseURL returns the normalised address of the service. It contains no secret.
 func (c *Client) BaseURL() string { return c.sender.base.String() }
 
+// Doubt says, before the first request, that the service may be away: until its first answer calls fail
+// after a second, as when it is known to be away.
+func (c *Client) Doubt() { c.sender.circuit.doubt() }
+
 // Close closes idle connections and ends probes. Requests in flight go on. The Client can still
 // be used, but its circuit breaker does not close any more once it is open.
 func (c *Client) Close() {
@@ -120,9 +124,6 @@ type Config struct {
 	// request ends when it is slower than 1 KiB/s for that long. A listing gets another second for
 	// every 64 KiB.
 	Stall time.Duration
-	// Doubtful: the service may be away. Until its first answer calls fail after a second, as when
-	// it is known to be away.
-	Doubtful bool
 	// Location is the zone of dates that carry none, default time.Local.
 	Location *time.Location
 	// CAFile holds PEM certificates that are trusted in addition to the system's.

@@ -161,7 +161,6 @@ func TestADoubtfulService(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var silent atomic.Bool
 		var asked atomic.Int32
-		doubtful := func(cfg *Config) { cfg.Doubtful = true }
 		handler := func(w http.ResponseWriter, r *http.Request) {
 			asked.Add(1)
 			if silent.Load() {
@@ -170,12 +169,15 @@ func TestADoubtfulService(t *testing.T) {
 			}
 			reply(w, http.StatusOK, mediaJSON, "[]")
 		}
-		wantBack(t, newBubbleService(t, handler, doubtful))
+		c := newBubbleService(t, handler)
+		c.Doubt()
+		wantBack(t, c)
 		if n := asked.Load(); n != 2 {
 			t.Errorf("%d requests to a service that answers, want the probe and the call", n)
 		}
 		silent.Store(true)
-		c := newBubbleService(t, handler, doubtful)
+		c = newBubbleService(t, handler)
+		c.Doubt()
 		wantAway(t, c, probePatience)
 		wantAway(t, c, 0)
 		silent.Store(false)
@@ -183,7 +185,8 @@ func TestADoubtfulService(t *testing.T) {
 		wantBack(t, c)
 		var l line
 		l.refuses.Store(true)
-		c = newBubbleService(t, handler, doubtful, l.cable)
+		c = newBubbleService(t, handler, l.cable)
+		c.Doubt()
 		wantAway(t, c, 0)
 		if _, err := timedList(t, c); !strings.Contains(err.Error(), "connection refused") {
 			t.Errorf("the reason is missing: %v", err)

@@ -51,7 +51,7 @@ func newSender(cfg Config, base *url.URL, transport http.RoundTripper, made *con
 		slots:       newSlots(cfg.Connections),
 	}
 	s.caller.Store(newCaller(cfg.Credentials))
-	s.circuit = newCircuit(s.probe, cfg.Doubtful)
+	s.circuit = newCircuit(s.probe)
 	return s
 }
 

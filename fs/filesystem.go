@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"time"
 
 	"github.com/sirupsen/logrus"
@@ -70,7 +71,7 @@ func New(opts Options) *FileSystem {
 			Archive: opts.Archive, List: opts.List, TTL: opts.TTL, Listings: opts.Listings, RetryFor: opts.RetryFor, Sleep: opts.Sleep,
 			Known: opts.Known, Spill: opts.Spill, Log: opts.Log, Now: opts.Now, Work: &f.work, Answers: f.answered, Notifier: opts.Notifier,
 		},
-		Mode: opts.Mode, Content: opts.Content, Facts: opts.Facts, Thumbnails: opts.Thumbnails == ThumbnailsDownload, Crawlers: opts.Crawlers, ReadAhead: opts.ReadAhead, Near: opts.Near, Memory: &f.memory,
+		Mode: opts.Mode, Content: opts.Content, Facts: opts.Facts, DownloadsForThumbnails: opts.Thumbnails == ThumbnailsDownload, Thumbnails: madeThumbnails{f.kernel}, Crawlers: opts.Crawlers, ReadAhead: opts.ReadAhead, Near: opts.Near, Memory: &f.memory,
 		Staged: &f.staging.Placing, NewLeaf: f.staging.LeafFor, Changed: f.changed, Reads: f.kernel.Passthrough.Reads,
 		DataChanged: func(doc archive.ID) { f.control.DataChanged(doc) },
 	})
@@ -134,7 +135,15 @@ func (f *FileSystem) Recover() {
 func (f *FileSystem) answered() {
 	f.staging.Wake()
 	f.keeper.Answered()
+	f.Vanishing.Answered()
 }
+
+// madeThumbnails are the thumbnails that a mount has made for file managers.
+type madeThumbnails struct{ k *node.Kernel }
+
+func (m madeThumbnails) Has(path string) bool { return m.k.Pictures.Has(filepath.Join(m.k.Top, path)) }
+
+func (m madeThumbnails) Remove(path string) { m.k.Pictures.Remove(filepath.Join(m.k.Top, path)) }
 
 // Close waits for uploads and background work, at most until ctx is done. What the service cannot take
 // now stays in the spool. The file system must be unmounted or detached.

@@ -43,7 +43,9 @@ func (f *FileSystem) Mount(dir string) (*Mount, error) {
 // TakeOver is Mount in the place of a mount whose process was killed, at a dir that is absolute and no
 // symbolic link. The directory below is never seen if the system can exchange the two (fusectl.MountInstead).
 // Else detach, which detaches the old one, is called right before the mount.
-func (f *FileSystem) TakeOver(dir string, detach func() error) (*Mount, error) { return f.mount(dir, detach) }
+func (f *FileSystem) TakeOver(dir string, detach func() error) (*Mount, error) {
+	return f.mount(dir, detach)
+}
 
 func (f *FileSystem) mount(dir string, detach func() error) (*Mount, error) {
 	f.kernel.Top = dir

@@ -219,19 +219,19 @@ func TestRevokedKeyOfABackgroundMount(t *testing.T) {
 // given up.
 func TestSupervisorEnds(t *testing.T) {
 	fusetest.Need(t)
-	isolate(t)
 	for name, tt := range map[string]struct {
 		after func(s *supervised) // the supervisor was stopped, and the mount killed
 		stays bool
 	}{
 		"unmounted": {after: func(s *supervised) {
-			p := start(t, "unmount", s.dir)
+			p := start(s.t, "unmount", s.dir)
 			p.wantExit(0)
 			p.says("the mount had crashed; it is not mounted again")
 		}},
-		"wrong options now": {after: func(s *supervised) { configure(t, os.Getenv("HOME"), "ttl = \"long\"\n") }, stays: true},
+		"wrong options now": {after: func(s *supervised) { configure(s.t, os.Getenv("HOME"), "ttl = \"long\"\n") }, stays: true},
 	} {
 		t.Run(name, func(t *testing.T) {
+			isolate(t)
 			s := startOffice(t).mountInBackground()
 			pid := processOf(t, s.dir)
 			supervisor := parentOf(t, pid)

@@ -124,7 +124,7 @@ func mountBeneath(dir string, flags uintptr, options []string) error {
 	if err != nil {
 		return err
 	}
-	mount, err := unix.Fsmount(fs, unix.FSMOUNT_CLOEXEC, int(flags)) //nolint:gosec // four bits
+	mount, err := unix.Fsmount(fs, unix.FSMOUNT_CLOEXEC, int(flags))
 	if err != nil {
 		return err
 	}

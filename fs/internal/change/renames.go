@@ -160,7 +160,7 @@ func (c *Files) syncRemovals(e *tree.Entry) error {
 var errUnclear = errors.New("it is unclear whether it was archived")
 
 // archiveDocument moves an inbox document into a folder of the archive, with the keywords that were
-// set on it. Open handles keep their file, even if the service gives the document a new id.
+// set on it, else those that the folder gives to what is put there. Open handles keep their file, even if the service gives the document a new id.
 func (c *Files) archiveDocument(ctx context.Context, d *tree.Dir, e *tree.Entry, to *tree.Dir, newName string) error {
 	if err := c.syncRemovals(e); err != nil {
 		return err
@@ -169,7 +169,10 @@ func (c *Files) archiveDocument(ctx context.Context, d *tree.Dir, e *tree.Entry,
 		return err
 	}
 	inbox := *e.Doc.Load()
-	keywords, _ := c.state.Keywords(inbox.ID)
+	keywords, own := c.state.Keywords(inbox.ID)
+	if !own {
+		keywords = c.s.Defaults(to).Keywords
+	}
 	target := archive.ArchiveTarget{Folder: to.ID(), Name: names.ToSend(&inbox, e.Name, newName), Keywords: keywords}
 	before := c.documentIDs(to)
 	var archived *archive.Document
@@ -209,7 +212,7 @@ func (c *Files) archiveDocument(ctx context.Context, d *tree.Dir, e *tree.Entry,
 			c.s.Service.Log.Warnf("list after archiving: %v", err) // it is archived nevertheless
 		}
 	}
-	if keywords != nil {
+	if own {
 		if err := c.state.SetKeywords(inbox.ID, nil); err != nil {
 			c.s.Service.Log.Warnf("forget keywords of document %d: %v", inbox.ID, err)
 		}

@@ -19,7 +19,7 @@ var (
 // Unattended returns why a process may not open the document: that would download it for a program
 // that nobody waits for. Cached documents can be read by all.
 func (f *File) Unattended(pid uint32) error {
-	if f.As != nil || f.Env.thumbnails && f.Env.crawlers {
+	if f.As != nil || f.Env.downloads && f.Env.crawlers {
 		return nil
 	}
 	doc := f.Document().ID
@@ -29,7 +29,7 @@ func (f *File) Unattended(pid uint32) error {
 	}
 	switch callers.Of(pid) {
 	case callers.Thumbnailer:
-		if !f.Env.thumbnails {
+		if !f.Env.downloads {
 			return ErrThumbnail
 		}
 	case callers.Crawler:

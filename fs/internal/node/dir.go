@@ -138,24 +138,21 @@ var (
 // OpendirHandle lists the directory, from the service unless a fresh listing is known. A directory
 // that cannot be listed is an error, never an empty listing.
 func (n *dirNode) OpendirHandle(ctx context.Context, _ uint32) (fusefs.FileHandle, uint32, syscall.Errno) {
-	walks, pid := n.k.Walks, callerPID(ctx)
+	walks, pid, walked := n.k.Walks, callerPID(ctx), content.Walked{Dir: n.d, Env: n.k.Contents}
 	defer walks.Opened(pid)
-	w := walks.Opening(ctx, pid, content.Walked{Dir: n.d, Env: n.k.Contents}.Line())
+	walk := walks.Opening(ctx, pid, walked.Line())
 	if err := n.d.Tree.Load(ctx, n.d, tree.NeedListing); err != nil {
 		return nil, 0, n.k.Errnos.Of("list", n.d.Path(), err)
 	}
-	if w == nil {
-		n.k.Watch.Looked(n.d)
-	}
-	byName := content.Walked{Dir: n.d, Env: n.k.Contents}.ByName(w)
+	byName := walked.ByName(walk)
 	if !byName {
 		n.k.Reps.Settle(ctx) // lengths depend on it
 	}
 	h := &dirHandle{n: n, extra: n.d.Kind == tree.RootDir && n.k.Control.Searches() != nil}
 	h.listing, h.entries = listingOf(n.d, byName)
 	h.listing.searches = h.extra
-	if w == nil {
-		n.showPictures(ctx, h.entries)
+	if walk == nil {
+		n.looked(ctx, h.entries)
 	}
 	if h.keep, h.drop = n.list.opening(h.listing); h.keep {
 		return h, fuse.FOPEN_CACHE_DIR | fuse.FOPEN_KEEP_CACHE, 0
@@ -163,13 +160,12 @@ func (n *dirNode) OpendirHandle(ctx context.Context, _ uint32) (fusefs.FileHandl
 	return h, 0, 0
 }
 
-// showPictures has thumbnails made of what a file manager of the user shows.
-func (n *dirNode) showPictures(ctx context.Context, entries []*tree.Entry) {
-	if !n.k.Pictures.Wants() {
-		return
-	}
+// looked notes that a program looks at the directory by itself, not in a walk: it is watched, and a file
+// manager of the user gets thumbnails.
+func (n *dirNode) looked(ctx context.Context, entries []*tree.Entry) {
+	n.k.Watch.Looked(n.d)
 	caller, ok := fuse.FromContext(ctx)
-	if !ok || int(caller.Uid) != os.Geteuid() || callers.Of(caller.Pid) != callers.FileManager {
+	if !n.k.Pictures.Wants() || !ok || int(caller.Uid) != os.Geteuid() || callers.Of(caller.Pid) != callers.FileManager {
 		return
 	}
 	var docs []pictures.Document

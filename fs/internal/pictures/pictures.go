@@ -61,16 +61,13 @@ type Document struct {
 // Maker makes thumbnails. It works for the folder that was shown last: a person has left the others. A nil
 // Maker makes none.
 type Maker struct {
-	// Again is how long to wait before it looks whether a file manager removed thumbnails. It is set
-	// before the first Show.
-	Again time.Duration
-
 	ctx     context.Context // ends the work
 	service Service
 	cache   thumbnail.Cache
 	run     func(func())
 	now     func() time.Time
 	log     logrus.FieldLogger
+	again   time.Duration // as the constant, but for tests
 	// tried are documents, and how often they got a thumbnail. One that got none counts as one that got
 	// it mostTimes, so that a document without a preview costs its requests once.
 	tried *lru.Cache[Document, int]
@@ -108,7 +105,7 @@ func New(ctx context.Context, service Service, run func(func()), now func() time
 	}
 	tried, err := lru.New[Document, int](maxTried)
 	return &Maker{
-		Again: again, ctx: ctx, service: service, cache: cache, run: run, now: now, log: log, tried: tried, shown: make(chan struct{}, 1),
+		again: again, ctx: ctx, service: service, cache: cache, run: run, now: now, log: log, tried: tried, shown: make(chan struct{}, 1),
 	}, err
 }
 
@@ -178,6 +175,19 @@ func (m *Maker) showing(doc archive.ID) *visit {
 	return m.last
 }
 
+// Has reports whether there is a thumbnail of the document at an absolute path, made by any mount.
+func (m *Maker) Has(path string) bool { return m != nil && m.cache.Made(thumbnail.URI(path)) }
+
+// Remove removes the thumbnails of the document at an absolute path that mounts have made.
+func (m *Maker) Remove(path string) {
+	if m == nil {
+		return
+	}
+	if err := m.cache.Remove(thumbnail.URI(path)); err != nil {
+		m.log.Warnf("remove a thumbnail: %v", err)
+	}
+}
+
 // work makes what is next until there is nothing new.
 func (m *Maker) work() {
 	for {
@@ -210,7 +220,7 @@ func (m *Maker) rest() bool {
 		return false
 	}
 	select {
-	case <-time.After(m.Again):
+	case <-time.After(m.again):
 		return true
 	case <-m.shown:
 	case <-m.ctx.Done():

@@ -109,7 +109,7 @@ func setup(t *testing.T, s *service) (m *pictures.Maker, cache thumbnail.Cache, 
 	if err != nil {
 		t.Fatal(err)
 	}
-	m.Again = 0
+	m.SetAgain(0)
 	return m, cache, &now, work.Wait
 }
 
@@ -178,7 +178,7 @@ func TestRemovedThumbnails(t *testing.T) {
 	s := &service{}
 	m, cache, _, idle := setup(t, s)
 	docs := folder("a", 1, 10)
-	m.Again = time.Millisecond
+	m.SetAgain(time.Millisecond)
 	removed := 0
 	s.removes = func() {
 		if s.asked[docs[9].ID] == 0 || removed > 0 {

@@ -157,7 +157,7 @@ func (v *delivery) seal(f *File, up *spool.Upload, d *tree.Dir, queued bool) err
 	}
 	meant := func(r *spool.Record) {
 		d.Aim(r)
-		v.applyDefaults(d, r)
+		r.Inherit(v.s.Defaults(d))
 		r.Settling = settling
 	}
 	err := up.CommitAs(func(r *spool.Record) { meant(r); r.Queued = queued })
@@ -171,12 +171,13 @@ func (v *delivery) seal(f *File, up *spool.Upload, d *tree.Dir, queued bool) err
 	return nil
 }
 
-// applyDefaults fills in the attributes that a file does not set itself. Each comes from the
-// nearest directory that has a value for it.
-func (v *delivery) applyDefaults(d *tree.Dir, r *spool.Record) {
+// Defaults returns the attributes of what is put into a directory and does not set them itself. Each comes
+// from the nearest directory that has a value for it.
+func (s *Area) Defaults(d *tree.Dir) (all archive.Attributes) {
 	for at := d; at != nil; at = at.Above() {
-		r.Inherit(v.s.state.Defaults(stateKey(at)))
+		all.Inherit(s.state.Defaults(stateKey(at)))
 	}
+	return all
 }
 
 // attempt is one attempt of the queue at a file. If the service refuses the file, it stays in its

@@ -146,7 +146,7 @@ func (s *session) serve(c *cli.Context) (*fs.Mount, error) {
 		s.log.Info("not mounted again, because it was unmounted meanwhile")
 		return nil, nil
 	}
-	m, err := s.mount(c.Context, left)
+	m, err := s.mount(c, left)
 	if err != nil {
 		why := "a line of fusermount3 above, if there is one, says why"
 		if errors.Is(err, fs.ErrNoHelper) {
@@ -177,14 +177,14 @@ func (s *session) serve(c *cli.Context) (*fs.Mount, error) {
 }
 
 // mount mounts, in the place of the mount of an archive that a killed process left, if there is one.
-func (s *session) mount(ctx context.Context, left bool) (*fs.Mount, error) {
+func (s *session) mount(c *cli.Context, left bool) (*fs.Mount, error) {
 	dir := s.settings.Mountpoint
 	if !left {
 		return s.fs.Mount(dir)
 	}
 	var below *os.File // nil if the system exchanges the two mounts
 	m, err := s.fs.TakeOver(mounted.BehindLinks(dir), func() (err error) {
-		below, err = mounted.Uncover(ctx, dir)
+		below, err = mounted.Uncover(c.Context, dir)
 		return err
 	})
 	if below == nil {

@@ -55,6 +55,7 @@ type clientCloser interface {
 	fs.Archive
 	BaseURL() string
 	SetCredentials(cred apiclient.Credentials) error
+	Doubt()
 	Pause(ctx context.Context, grace time.Duration) error
 	Resume()
 	Reconnect()
@@ -121,6 +122,9 @@ func (s *session) open(ctx context.Context) error {
 			return err
 		}
 		s.later(o.Known.Close)
+		if _, _, top := o.Known.Folders().Load(0); top && s.stale {
+			s.client.Doubt() // those who used the mount that crashed wait for the next, which has something to show
+		}
 	}
 	o.Spill = cache.NewSpill(s.dirs.Cache, listingMemory, s.log)
 	if o.State, err = state.Open(filepath.Join(s.dirs.State, "state.db")); err != nil {
@@ -165,7 +169,7 @@ func (s *session) roomMaker(content *cache.Content) func(int64) bool {
 // of the archive, without a secret.
 func (s *session) openService(ctx context.Context) (identity string, err error) {
 	cfg := s.settings.Client
-	cfg.Log, cfg.Doubtful = s.log, s.stale // else a silent service keeps those waiting who used the mount that crashed
+	cfg.Log = s.log
 	if s.settings.Embedded {
 		e, err := startEmbedded(ctx, s.settings.Data, s.settings.Sample, s.log)
 		if err != nil {
@@ -173,7 +177,7 @@ func (s *session) openService(ctx context.Context) (identity string, err error) 
 		}
 		s.later(e.stop)
 		s.local = e.server.ContentFile
-		cfg.BaseURL, cfg.Credentials, cfg.Doubtful = e.url, e.credentials, false
+		cfg.BaseURL, cfg.Credentials = e.url, e.credentials
 		identity = "embedded:" + e.data
 	}
 	client, err := apiclient.New(cfg)
