@@ -84,7 +84,7 @@ func (m packaged) attribute(name string, path ...string) string {
 
 // emblems looks at the emblems of Nautilus.
 func (m packaged) emblems() {
-	m.step("Emblems", "what is kept, cached, waits, failed or is in an inbox has its emblem; the service is not asked for them", func() string {
+	m.step("Emblems", "what is kept, cached, waits, failed or is in an inbox has its emblem", func() string {
 		m.run(`rm -f "$XDG_RUNTIME_DIR/emblems"`)
 		m.fail(os.WriteFile(filepath.Join(m.screen.Home(), ".local/share/nautilus-python/extensions/emblems.py"), emblemsScript, 0o600))
 		m.prepareStates()

@@ -56,11 +56,9 @@ func (m *manager) notification() {
 		m.write(name, office.Page(name)[:700])
 		from, to := m.own(""), m.in(letters...)
 		m.open(from, left)
-		m.choose(from, name)
-		m.key("ctrl+c")
 		m.open(to, right)
 		m.item(to, "Offer.txt")
-		m.key("ctrl+v")
+		m.paste(from, to, name, func() bool { return len(notices) > 0 })
 		var said screen.Notice
 		m.until("a notification", func() (bool, error) {
 			select {
