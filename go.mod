@@ -9,6 +9,8 @@ require (
 	github.com/OpenPeeDeeP/depguard/v2 v2.2.1
 	github.com/blevesearch/snowballstem v0.9.0
 	github.com/cenkalti/backoff/v5 v5.0.3
+	github.com/chromedp/cdproto v0.159.0
+	github.com/chromedp/chromedp v0.23.0
 	github.com/coreos/go-systemd/v22 v22.7.0
 	github.com/dustin/go-humanize v1.1.0
 	github.com/emersion/go-message v0.18.2

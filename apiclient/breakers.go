@@ -40,7 +40,7 @@ type circuit struct {
 	cause error // +checklocks:mu
 	// kind is the kind of error of calls while it is open.
 	kind archive.Kind // +checklocks:mu
-	// since is when it opened.
+	// since is when it opened; zero while it is only doubted that the service answers.
 	since time.Time // +checklocks:mu
 	// heard is when a request was last answered with a status other than 503.
 	heard time.Time // +checklocks:mu
@@ -51,6 +51,17 @@ type circuit struct {
 func newCircuit(send func(context.Context) error) *circuit {
 	alive, die := context.WithCancel(context.Background())
 	return &circuit{send: send, alive: alive, die: die}
+}
+
+// errUnheard is why calls are not sent before the first answer of a service that is in doubt.
+var errUnheard = errors.New("it has not answered yet")
+
+// doubt makes the breaker half-open before the first call.
+func (b *circuit) doubt() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.cause, b.kind = errUnheard, archive.KindUnreachable
+	b.breaker.Trip(time.Time{})
 }
 
 // probe is a request that finds out whether the service is back.
@@ -97,6 +108,9 @@ func (b *circuit) pass(ctx context.Context, op Operation) error { //nolint:conte
 	if !b.breaker.Tripped() {
 		return nil
 	}
+	if b.since.IsZero() {
+		b.since = time.Now()
+	}
 	return &archive.Error{Op: op.doing, Kind: b.kind, Unsent: true, Err: fmt.Errorf(
 		"not sent, because the service is away since %s: %w", b.since.Format(time.TimeOnly), b.cause)}
 }
@@ -109,9 +123,13 @@ func (b *circuit) run(ctx context.Context) {
 	if b.breaker.Tripped() {
 		pause := probeEvery
 		var e *archive.Error
-		if errors.As(err, &e) && e.Status == http.StatusServiceUnavailable {
+		switch {
+		case !errors.As(err, &e):
+		case e.Status == http.StatusServiceUnavailable:
 			b.cause, b.kind = err, e.Kind
 			pause = max(pause, min(e.RetryAfter, retry.MaxRetryAfter))
+		case e.Kind == archive.KindUnreachable, e.Kind == archive.KindTimeout:
+			b.cause, b.kind = cmp.Or(e.Err, err), archive.KindUnreachable
 		}
 		b.breaker.Trip(time.Now().Add(pause))
 	}
@@ -121,8 +139,8 @@ func (b *circuit) run(ctx context.Context) {
 	b.probe = nil
 }
 
-// answered records an answer, and reports whether that closed the breaker. 503 does not close it:
-// a service without its database sends that, and a proxy without its service.
+// answered records an answer, and reports whether that closed a breaker that calls had found open.
+// 503 does not close it: a service without its database sends that, and a proxy without its service.
 func (b *circuit) answered(status int) bool {
 	if status == http.StatusServiceUnavailable {
 		return false
@@ -130,7 +148,7 @@ func (b *circuit) answered(status int) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.heard = time.Now()
-	return b.breaker.Close()
+	return b.breaker.Close() && !b.since.IsZero()
 }
 
 // failed records the error of a call that is not repeated any more. It reports whether the

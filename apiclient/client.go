@@ -59,6 +59,10 @@ func New(cfg Config) (*Client, error) {
 // BaseURL returns the normalised address of the service. It contains no secret.
 func (c *Client) BaseURL() string { return c.sender.base.String() }
 
+// Doubt says, before the first request, that the service may be away: until its first answer calls fail
+// after a second, as when it is known to be away.
+func (c *Client) Doubt() { c.sender.circuit.doubt() }
+
 // Close closes idle connections and ends probes. Requests in flight go on. The Client can still
 // be used, but its circuit breaker does not close any more once it is open.
 func (c *Client) Close() {

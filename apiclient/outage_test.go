@@ -156,6 +156,44 @@ func TestWhileNothingIsAnsweredCallsWaitForASecondAtMost(t *testing.T) {
 	})
 }
 
+// While it is doubtful whether the service answers, no call waits for longer than a second to find out.
+func TestADoubtfulService(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var silent atomic.Bool
+		var asked atomic.Int32
+		handler := func(w http.ResponseWriter, r *http.Request) {
+			asked.Add(1)
+			if silent.Load() {
+				hang(w, r)
+				return
+			}
+			reply(w, http.StatusOK, mediaJSON, "[]")
+		}
+		c := newBubbleService(t, handler)
+		c.Doubt()
+		wantBack(t, c)
+		if n := asked.Load(); n != 2 {
+			t.Errorf("%d requests to a service that answers, want the probe and the call", n)
+		}
+		silent.Store(true)
+		c = newBubbleService(t, handler)
+		c.Doubt()
+		wantAway(t, c, probePatience)
+		wantAway(t, c, 0)
+		silent.Store(false)
+		time.Sleep(DefaultStall + probeEvery) // the end of the probe
+		wantBack(t, c)
+		var l line
+		l.refuses.Store(true)
+		c = newBubbleService(t, handler, l.cable)
+		c.Doubt()
+		wantAway(t, c, 0)
+		if _, err := timedList(t, c); !strings.Contains(err.Error(), "connection refused") {
+			t.Errorf("the reason is missing: %v", err)
+		}
+	})
+}
+
 // A service that answers slowly is found again, however little a call waits for a probe.
 func TestASlowServiceIsFoundAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

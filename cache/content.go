@@ -401,8 +401,5 @@ func (c *Content) Free(want int64) bool {
 func (c *Content) Remove(key Key) {
 	c.mu.Lock()
 	defer c.unlock()
-	delete(c.downloads, key)
-	if v := c.versions[key]; v != nil {
-		c.removeLocked(v)
-	}
+	forgetLocked(c, key)
 }

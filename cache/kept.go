@@ -2,8 +2,12 @@ package cache
 
 import (
 	"fmt"
+	"maps"
 	"os"
+	"slices"
 	"time"
+
+	"github.com/archivefs/archivefs/archive"
 )
 
 // Contents that are kept are not evicted, and the limit does not count them. What is kept is in
@@ -19,6 +23,8 @@ type Keeping struct {
 	// and that of versions that are being downloaded or still read.
 	files int
 	bytes int64
+	// locals counts those of files that are in files of the service (local.go).
+	locals int
 }
 
 // keepAtOnce is how many contents are kept or let go under one hold of the lock: each may rename a
@@ -126,6 +132,49 @@ func (k *Keeping) Downloading() int {
 // FreeDisk returns how many bytes the cache's disk has room for.
 func (k *Keeping) FreeDisk() (int64, error) { return k.c.free() }
 
+// Documents returns the documents of which there is something, and whether there are previews.
+func (k *Keeping) Documents() (ids map[archive.ID]bool, previews bool) {
+	k.c.mu.Lock()
+	defer k.c.unlock()
+	ids = make(map[archive.ID]bool, len(k.c.versions))
+	for _, key := range keysLocked(k.c) {
+		if key.Representation == archive.Preview {
+			previews = true
+		} else {
+			ids[key.Document] = true
+		}
+	}
+	return ids, previews
+}
+
+// Forget removes what there is of a document that does not exist any more, also if it is kept. The keys of
+// previews do not tell of which document they are, so it removes all previews.
+func (k *Keeping) Forget(doc archive.ID) {
+	k.c.mu.Lock()
+	defer k.c.unlock()
+	for _, key := range keysLocked(k.c) {
+		if key.Representation == archive.Preview || key.Document == doc {
+			forgetLocked(k.c, key)
+			delete(k.wanted, key)
+		}
+	}
+}
+
+// keysLocked returns the keys of all contents and downloads.
+// +checklocks:c.mu
+func keysLocked(c *Content) []Key {
+	return slices.AppendSeq(slices.Collect(maps.Keys(c.versions)), maps.Keys(c.downloads))
+}
+
+// forgetLocked is Content.Remove.
+// +checklocks:c.mu
+func forgetLocked(c *Content, key Key) {
+	delete(c.downloads, key)
+	if v := c.versions[key]; v != nil {
+		c.removeLocked(v)
+	}
+}
+
 // expect makes the version that a new download fills stay, if its content is to be kept.
 func (k *Keeping) expect(v *version) {
 	k.c.mu.Lock()
@@ -147,8 +196,17 @@ func keepLocked(c *Content, v *version, keep bool) {
 	}
 	c.Kept.bytes += int64(sign) * v.counted
 	if v.element != nil {
-		c.Kept.files += sign
+		countKeptLocked(c, v, sign)
 		renameLocked(c, v)
+	}
+}
+
+// countKeptLocked counts a version that is kept, or is no longer.
+// +checklocks:c.mu
+func countKeptLocked(c *Content, v *version, sign int) {
+	c.Kept.files += sign
+	if v.local != "" {
+		c.Kept.locals += sign
 	}
 }
 
@@ -163,7 +221,7 @@ func arriveLocked(c *Content, v *version) {
 		}
 	}
 	if v.keep {
-		c.Kept.files++
+		countKeptLocked(c, v, 1)
 	}
 	renameLocked(c, v)
 }
@@ -172,7 +230,7 @@ func arriveLocked(c *Content, v *version) {
 // +checklocks:c.mu
 func departLocked(c *Content, v *version) {
 	if v.keep {
-		c.Kept.files--
+		countKeptLocked(c, v, -1)
 		c.Kept.wanted[v.key] = true
 	}
 }

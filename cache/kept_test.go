@@ -56,6 +56,25 @@ func TestKeptContentsAreNotEvicted(t *testing.T) {
 	}
 }
 
+// Nothing is left of a document that is forgotten, though it was kept, and it is not kept when it comes back.
+func TestForget(t *testing.T) {
+	s := newShelf(t, 100)
+	preview := cache.Key{Document: 77, Representation: archive.Preview}
+	for _, k := range []cache.Key{key(1), key(2), preview} {
+		s.put(k, "0123456789")
+	}
+	s.Kept.Keep(key(1), key(2))
+	s.Kept.Forget(1)
+	s.wantKept(1, 10)
+	if ids, previews := s.Kept.Documents(); len(ids) != 1 || !ids[2] || previews {
+		t.Errorf("left are %v, previews: %v", ids, previews)
+	}
+	s.put(key(1), "0123456789")
+	s.wantKept(1, 10)
+	s.restart()
+	s.wantCached(1, 2)
+}
+
 // A content that is kept stays so when it is replaced, removed and fetched again, and adopted.
 func TestKeptContentsStaySo(t *testing.T) {
 	s := newShelf(t, 30)

@@ -44,6 +44,10 @@ const (
 // on while the service is away. It is written in batches in the background; a crash loses the
 // newest few. The file is bounded: what was fetched longest ago is evicted, unless it is pinned.
 type Known struct {
+	// Vanished is called in the background with documents that a newer list of a folder lacks. It is set
+	// before the first list is kept; nil: nobody wants to know.
+	Vanished func(docs []archive.ID)
+
 	db      *database
 	log     logrus.FieldLogger
 	limit   uint64
@@ -118,7 +122,14 @@ func (k *Known) get(at place) (what saved, found bool) {
 // write carries out the changes in one transaction. Changes that cannot be written are lost: an
 // older listing, or none, serves as well.
 func (k *Known) write(changes map[place]saved) error {
-	err := k.db.update(func(tx *bbolt.Tx) error { return k.apply(tx, changes) })
+	var vanished []archive.ID
+	err := k.db.update(func(tx *bbolt.Tx) (err error) {
+		vanished, err = k.apply(tx, changes)
+		return err
+	})
+	if len(vanished) > 0 {
+		k.Vanished(vanished)
+	}
 	if err != nil {
 		k.log.Warnf("keep listings for the time without the service: %v", err)
 	} else if err := k.db.release(); err != nil { // the file is hardly ever read
@@ -127,8 +138,9 @@ func (k *Known) write(changes map[place]saved) error {
 	return nil
 }
 
-// apply carries out the changes and keeps the sum of all values within the limit.
-func (k *Known) apply(tx *bbolt.Tx, changes map[place]saved) error {
+// apply carries out the changes and keeps the sum of all values within the limit. It returns the documents
+// that lists lack now.
+func (k *Known) apply(tx *bbolt.Tx, changes map[place]saved) (vanished []archive.ID, err error) {
 	sum := readSum(tx)
 	for at, what := range changes {
 		b := tx.Bucket([]byte(at.bucket))
@@ -136,19 +148,41 @@ func (k *Known) apply(tx *bbolt.Tx, changes map[place]saved) error {
 		if sameListing(before, after) {
 			continue
 		}
+		if k.Vanished != nil && at.bucket == documentsBucket {
+			vanished = append(vanished, missing(before, what.value)...)
+		}
 		sum -= uint64(len(before))
 		sum += uint64(len(after))
 		if err := put(b, []byte(at.key), after); err != nil {
-			return err
+			return vanished, err
 		}
 	}
 	if p := k.pins.Load(); p.folders != nil && sum > k.limit+p.bytes {
-		var err error
 		if sum, p.bytes, err = prune(tx, k.limit/4*3, p.folders); err != nil {
-			return err
+			return vanished, err
 		}
 	}
-	return tx.Bucket([]byte(sumBucket)).Put([]byte(sumKey), binary.BigEndian.AppendUint64(nil, sum))
+	return vanished, tx.Bucket([]byte(sumBucket)).Put([]byte(sumKey), binary.BigEndian.AppendUint64(nil, sum))
+}
+
+// missing returns the documents of a list on disk that a newer one lacks. A list that was forgotten is none.
+func missing(before []byte, newer string) (docs []archive.ID) {
+	_, list, _ := splitAge(before)
+	old, known := documentsForm.unpack(string(list))
+	now, whole := documentsForm.unpack(newer)
+	if !known || !whole {
+		return nil
+	}
+	there := make(map[archive.ID]bool, len(now))
+	for i := range now {
+		there[now[i].ID] = true
+	}
+	for i := range old {
+		if !there[old[i].ID] {
+			docs = append(docs, old[i].ID)
+		}
+	}
+	return docs
 }
 
 // bytes returns the value as it lies on disk, nil for one to be deleted.

@@ -108,6 +108,30 @@ func TestKnownListingsSurviveARestart(t *testing.T) {
 }
 
 // Of a child that comes with its own children, those have a key of their own.
+// Documents that a list lacks and the one before it had have vanished, also if that is of an earlier process.
+func TestVanishedDocuments(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "known.db")
+	lists := func(ids ...archive.ID) (docs []archive.Document) {
+		for _, id := range ids {
+			docs = append(docs, archive.Document{ID: id, Name: "a", Folder: 7})
+		}
+		return docs
+	}
+	for _, c := range []struct {
+		list []archive.Document
+		want []archive.ID
+	}{{lists(1, 2, 3), nil}, {lists(4, 3, 1), []archive.ID{2}}, {lists(4, 3, 1, 2), nil}, {nil, []archive.ID{4, 3, 1, 2}}, {lists(1), nil}} {
+		k := openKnown(t, path)
+		var vanished []archive.ID
+		k.Vanished = func(docs []archive.ID) { vanished = append(vanished, docs...) }
+		k.Documents(archive.ListOptions{}).Save(7, c.list, time.Unix(int64(len(c.list)), 0))
+		closeKnown(t, k)
+		if !reflect.DeepEqual(vanished, c.want) {
+			t.Errorf("after a list of %d, %v have vanished, want %v", len(c.list), vanished, c.want)
+		}
+	}
+}
+
 func TestKnownFoldersAreKeptOneByOne(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "known.db")
 	k := openKnown(t, path)

@@ -93,13 +93,13 @@ func (c *Content) keptLocally(v *version) bool {
 	return true
 }
 
-// indexLocalLocked indexes a version in a file of the service. Beyond maxLocal, those that were
-// opened longest ago are forgotten.
+// indexLocalLocked indexes a version in a file of the service. Beyond maxLocal that are not kept, those that
+// were opened longest ago are forgotten.
 // +checklocks:c.mu
 func (c *Content) indexLocalLocked(v *version) {
 	c.indexLocked(v)
 	c.locals++
-	for e := c.recent.Back(); e != nil && c.locals > maxLocal; {
+	for e := c.recent.Back(); e != nil && c.locals-c.Kept.locals > maxLocal; {
 		old := e.Value.(*version) // the list holds nothing else
 		e = e.Prev()              // before old's element leaves the list
 		if old.local != "" && old.refs == 0 && !old.keep {

@@ -99,17 +99,21 @@ func (m *mounted) retryNow(u fs.UploadInfo) error {
 	return xattr.Set(m.kept(u), "user.archive.retry", []byte("true"))
 }
 
+// holds returns what a folder of the service holds, as "name=content", sorted.
+func (f *foreign) holds(folder int64) (list []string) {
+	for _, d := range f.Documents(folder) {
+		list = append(list, d.Name+"="+string(d.Content))
+	}
+	slices.Sort(list)
+	return list
+}
+
 // wantHolds fails the test unless a folder of the service has exactly these documents, as
 // "name=content".
 func (f *foreign) wantHolds(t testing.TB, folder int64, want ...string) {
 	t.Helper()
-	got := []string{}
-	for _, d := range f.Documents(folder) {
-		got = append(got, d.Name+"="+string(d.Content))
-	}
-	slices.Sort(got)
 	slices.Sort(want)
-	if !slices.Equal(got, want) {
+	if got := f.holds(folder); !slices.Equal(got, want) {
 		t.Errorf("folder %d holds %.300q, want %.300q", folder, got, want)
 	}
 }

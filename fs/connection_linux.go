@@ -28,11 +28,24 @@ type connection struct {
 	fd int // +checklocks:mu
 }
 
-// connect mounts at dir and begins to serve the kernel's requests.
-func connect(dir string, raw fuse.RawFileSystem, o fuse.MountOptions) (*fuse.Server, *connection, error) {
-	fd, err := fusectl.Mount(dir, &fusectl.Options{
+// mountAt mounts at dir; with detach, in the place of another mount.
+func mountAt(dir string, o *fusectl.Options, detach func() error) (fd int, err error) {
+	if detach != nil {
+		if fd, err := fusectl.MountInstead(dir, o); err == nil {
+			return fd, nil
+		}
+		if err := detach(); err != nil {
+			return -1, err
+		}
+	}
+	return fusectl.Mount(dir, o)
+}
+
+// connect mounts at dir, with detach in the place of another mount, and begins to serve the kernel's requests.
+func connect(dir string, raw fuse.RawFileSystem, o fuse.MountOptions, detach func() error) (*fuse.Server, *connection, error) {
+	fd, err := mountAt(dir, &fusectl.Options{
 		Source: cmp.Or(o.FsName, o.Name), Subtype: o.Name, AllowOther: o.AllowOther, MaxRead: o.MaxWrite, More: o.Options,
-	})
+	}, detach)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -13,8 +13,13 @@ import (
 // connection is the mount's connection to the kernel, as far as the library offers it.
 type connection struct{ server *fuse.Server }
 
-// connect mounts at dir and begins to serve the kernel's requests.
-func connect(dir string, raw fuse.RawFileSystem, o fuse.MountOptions) (*fuse.Server, *connection, error) {
+// connect mounts at dir, after detach if there is one, and begins to serve the kernel's requests.
+func connect(dir string, raw fuse.RawFileSystem, o fuse.MountOptions, detach func() error) (*fuse.Server, *connection, error) {
+	if detach != nil {
+		if err := detach(); err != nil {
+			return nil, nil, err
+		}
+	}
 	server, err := fuse.NewServer(raw, dir, &o)
 	if err != nil {
 		return nil, nil, err

@@ -31,7 +31,11 @@ type controlMount struct {
 	kept map[string]*staging.File // +checklocks:mu
 }
 
-// RereadSearches makes the mount at dir read the saved searches of its configuration again.
+// ErrSearches is the error of RereadSearches if the mount cannot read its configuration.
+const ErrSearches = syscall.EIO
+
+// RereadSearches makes the mount at dir read the saved searches of its configuration again. Other errors
+// than ErrSearches say that there is no mount, or none of this user.
 func RereadSearches(dir string) error { return control.RereadSearches(dir) }
 
 var _ control.Mount = (*controlMount)(nil)
@@ -42,7 +46,11 @@ func (m *controlMount) RereadSearches() error {
 	if m.f.opts.ReadSearches == nil {
 		return syscall.ENOTSUP
 	}
-	return m.f.RereadSearches()
+	if err := m.f.RereadSearches(); err != nil {
+		m.f.log.Warnf("the saved searches stay as they are: %v", err)
+		return ErrSearches
+	}
+	return nil
 }
 
 func (m *controlMount) Data(ctx context.Context, id archive.ID) (archive.DocumentData, error) {

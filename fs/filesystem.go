@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"time"
 
 	"github.com/sirupsen/logrus"
@@ -62,7 +63,7 @@ func New(opts Options) *FileSystem {
 	f := &FileSystem{opts: opts, log: opts.Log}
 	f.kernel = &node.Kernel{UID: opts.UID, GID: opts.GID, Umask: opts.Umask, Trust: kernelTrust, Memory: &f.memory}
 	f.staging = staging.New(staging.Config{
-		Spool: opts.Spool, State: opts.State, Async: opts.Async, ReadOnly: opts.ReadOnly, WhileAlive: node.WhileAlive, Person: Person,
+		Spool: opts.Spool, State: opts.State, Async: opts.Async, Settle: opts.Settle, Number: opts.Number, ReadOnly: opts.ReadOnly, WhileAlive: node.WhileAlive, Person: Person,
 		Rewritten: func(doc archive.ID) { f.control.BytesChanged(doc) },
 	}, opts.Now)
 	var prefetching context.Context
@@ -72,7 +73,7 @@ func New(opts Options) *FileSystem {
 			Archive: opts.Archive, List: opts.List, TTL: opts.TTL, Listings: opts.Listings, RetryFor: opts.RetryFor, Sleep: opts.Sleep,
 			Known: opts.Known, Spill: opts.Spill, Log: opts.Log, Now: opts.Now, Work: &f.work, Answers: f.answered, Notifier: opts.Notifier,
 		},
-		Mode: opts.Mode, Content: opts.Content, Facts: opts.Facts, Thumbnails: opts.Thumbnails == ThumbnailsDownload, Crawlers: opts.Crawlers, ReadAhead: opts.ReadAhead, Near: opts.Near, Memory: &f.memory,
+		Mode: opts.Mode, Content: opts.Content, Facts: opts.Facts, DownloadsForThumbnails: opts.Thumbnails == ThumbnailsDownload, Thumbnails: madeThumbnails{f.kernel}, Crawlers: opts.Crawlers, ReadAhead: opts.ReadAhead, Near: opts.Near, Memory: &f.memory,
 		Staged: &f.staging.Placing, NewLeaf: f.staging.LeafFor, Changed: f.changed, Reads: f.kernel.Passthrough.Reads,
 		DataChanged: func(doc archive.ID) { f.control.DataChanged(doc) },
 	})
@@ -109,8 +110,10 @@ func (f *FileSystem) pictures(ctx context.Context) *pictures.Maker {
 func (f *FileSystem) Away() *Failure { return f.Service.Away() }
 
 // Check lists the top of the archive, so that a mount with a wrong address or wrong credentials fails
-// at once. While the service is away a remembered listing will do; Away then returns the reason.
+// at once; a second Check asks anew. While the service is away a remembered listing will do; Away then
+// returns the reason.
 func (f *FileSystem) Check(ctx context.Context) error {
+	f.Root.Outdate() // an error is remembered, too
 	return f.Root.Tree.LoadFolders(ctx, f.Root, tree.NeedNames)
 }
 
@@ -130,7 +133,7 @@ func (f *FileSystem) RereadSearches() error {
 // Recover resumes what an earlier mount left in the spool, and fetches what is kept. It does not wait
 // for the service.
 func (f *FileSystem) Recover() {
-	f.staging.Recover()
+	staging.Recover(f.staging)
 	f.keeper.Start()
 }
 
@@ -138,7 +141,15 @@ func (f *FileSystem) Recover() {
 func (f *FileSystem) answered() {
 	f.staging.Wake()
 	f.keeper.Answered()
+	f.Vanishing.Answered()
 }
+
+// madeThumbnails are the thumbnails that a mount has made for file managers.
+type madeThumbnails struct{ k *node.Kernel }
+
+func (m madeThumbnails) Has(path string) bool { return m.k.Pictures.Has(filepath.Join(m.k.Top, path)) }
+
+func (m madeThumbnails) Remove(path string) { m.k.Pictures.Remove(filepath.Join(m.k.Top, path)) }
 
 // Close waits for uploads and background work, at most until ctx is done. What the service cannot take
 // now stays in the spool. The file system must be unmounted or detached.

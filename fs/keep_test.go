@@ -242,7 +242,8 @@ func marksFollow(t *testing.T, f *foreign) {
 	must(t, os.Rename(m.path("inboxes", "Administrator", "scan.txt"), m.path("Muster GmbH", "Briefe", "scan.txt")))
 	heals(t, "both are found", func() bool {
 		s := m.fs.Status().Kept
-		return s.State == fs.KeptComplete && fmt.Sprint(s.Paths) == "[/Muster GmbH/Rechnungen/2018 (alt) /Muster GmbH/Briefe/scan.txt]"
+		return s.State == fs.KeptComplete && len(s.Marks) == 2 && s.Marks[0].Path == "/Muster GmbH/Rechnungen/2018 (alt)" &&
+			s.Marks[1].Path == "/Muster GmbH/Briefe/scan.txt"
 	})
 	m.remount()
 	if s := m.keeps(fs.KeptComplete); s.Documents != 2 || s.Gone != 0 || s.Marked != 2 {
@@ -255,6 +256,30 @@ func marksFollow(t *testing.T, f *foreign) {
 		s := m.fs.Status().Kept
 		return s.State == fs.KeptComplete && s.Gone == 1 && s.Documents == 1 && s.Marked == 2
 	})
+}
+
+// Each mark counts what is in and below it, even if another mark holds that, too; all together count it once.
+func TestEachMarkIsCounted(t *testing.T) {
+	t.Parallel()
+	f := newForeign(t, hostile.Config{})
+	sub := f.AddFolder(f.bills, "2018")
+	for i, folder := range []int64{f.bills, sub, sub, f.letters} {
+		f.AddDocument(folder, hostile.Document{Name: fmt.Sprintf("%d.txt", i), Content: bytesOf(i, 800), Pages: 1})
+	}
+	m := f.mount(t, often)
+	for _, path := range []string{"Rechnungen/2018/1.txt", "Rechnungen/2018", "Rechnungen", "Briefe"} {
+		must(t, xattr.Set(m.path("Muster GmbH", path), keepAttr, []byte("1")))
+	}
+	s := m.keeps(fs.KeptComplete)
+	want := map[string]int{"Rechnungen/2018/1.txt": 1, "Rechnungen/2018": 2, "Rechnungen": 3, "Briefe": 1}
+	for _, mark := range s.Marks {
+		if n := want[strings.TrimPrefix(mark.Path, "/Muster GmbH/")]; mark.Documents != n || mark.Bytes != int64(n*800) || mark.Missing != 0 {
+			t.Errorf("%+v, want %d documents", mark, n)
+		}
+	}
+	if len(s.Marks) != len(want) || s.Documents != 4 || s.Bytes != 4*800 {
+		t.Errorf("all together: %+v", s)
+	}
 }
 
 // A service with only the eight operations serves document data, which is kept.

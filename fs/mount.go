@@ -37,6 +37,17 @@ func (f *FileSystem) Mount(dir string) (*Mount, error) {
 	if dir, err = filepath.EvalSymlinks(dir); err != nil {
 		return nil, fmt.Errorf("mount: %w", err)
 	}
+	return f.mount(dir, nil)
+}
+
+// TakeOver is Mount in the place of a mount whose process was killed, at a dir that is absolute and no
+// symbolic link. The directory below is never seen if the system can exchange the two (fusectl.MountInstead).
+// Else detach, which detaches the old one, is called right before the mount.
+func (f *FileSystem) TakeOver(dir string, detach func() error) (*Mount, error) {
+	return f.mount(dir, detach)
+}
+
+func (f *FileSystem) mount(dir string, detach func() error) (*Mount, error) {
 	f.kernel.Top = dir
 	root := f.kernel.RootNode()
 	options := f.mountOptions()
@@ -50,7 +61,7 @@ func (f *FileSystem) Mount(dir string) (*Mount, error) {
 	if f.opts.Times {
 		raw = timed{raw, &f.clocks}
 	}
-	server, conn, err := connect(dir, raw, options)
+	server, conn, err := connect(dir, raw, options, detach)
 	if err != nil {
 		return nil, fmt.Errorf("mount at %s: %w", dir, err)
 	}

@@ -46,8 +46,8 @@ func TestNotifier(t *testing.T) {
 		err    error // of close
 		want   []string
 	}{
-		"refused":               {answer: 400, body: "Inhalt", err: syscall.EINVAL, want: []string{"failed", "Briefe/a.pdf", "not today"}},
-		"refused after close":   {async: true, answer: 400, body: "Inhalt", want: []string{"failed", "Briefe/a.pdf", "not today"}},
+		"refused":               {answer: 400, body: "Inhalt", err: syscall.EINVAL, want: []string{"failed", "Briefe/a.pdf send the file: ", "not today"}},
+		"refused after close":   {async: true, answer: 400, body: "Inhalt", want: []string{"failed", "Briefe/a.pdf send the file: ", "not today"}},
 		"cut off":               {body: "%PDF-1.7 and no end", err: syscall.EIO, want: []string{"failed", "Briefe/a.pdf", "the end of the file is missing"}},
 		"credentials":           {answer: 401, body: "Inhalt", err: syscall.EACCES, want: []string{"refused", "not today"}},
 		"archived":              {body: "Inhalt", want: []string{"arrived"}},

@@ -91,6 +91,12 @@ type Options struct {
 	// Async lets close return as soon as the file is durable in the spool; it is archived in the
 	// background.
 	Async bool
+	// Settle is for how long nobody must have written to a file in an inbox before it is sent. Its
+	// close returns as soon as it is durable in the spool. 0 sends it at the close.
+	Settle time.Duration
+	// Number makes a new document of a file that is written under the name of one in an inbox. That
+	// one stays, and is shown under a numbered name. Without it the new bytes replace the old ones.
+	Number bool
 	// Thumbnails says what file managers show of documents; empty for ThumbnailsNone.
 	Thumbnails Thumbnails
 	// Crawlers permits downloads of documents by search indexers and backup programs.
@@ -114,8 +120,8 @@ type Options struct {
 	KeepEvery time.Duration
 	// Watch is how often a folder is listed again that somebody looked at lately; 0 for never.
 	Watch time.Duration
-	// Herald tells programs that wait for events of a folder what others have changed there; nil tells
-	// nothing.
+	// Herald tells programs that wait for events of a folder what others have changed there, and that
+	// documents have thumbnails now; nil, or a Watch of 0, tells nothing.
 	Herald Herald
 	// Listings bounds how many folders' listings are kept in memory.
 	Listings int

@@ -1,7 +1,6 @@
 package fs_test
 
 import (
-	"errors"
 	"os"
 	"slices"
 	"strings"
@@ -24,7 +23,7 @@ func (s *saved) read() ([]fs.Search, error) {
 	if list := s.now.Load(); list != nil {
 		return *list, nil
 	}
-	return nil, errors.New("no configuration")
+	return nil, syscall.EACCES
 }
 
 // withSearches mounts with saved searches, and with a log.
@@ -108,9 +107,7 @@ func TestSavedSearches(t *testing.T) {
 	wantNames(t, m.path("searches"), "Bills")
 	wantNames(t, m.path("searches", "Bills"), "Brief.txt")
 	s.now.Store(nil)
-	if err := fs.RereadSearches(m.dir); err == nil {
-		t.Error("a configuration that cannot be read is none")
-	}
+	wantErrno(t, "reread a configuration that cannot be read", fs.RereadSearches(m.dir), fs.ErrSearches)
 	wantNames(t, m.path("searches"), "Bills")
 	s.set()
 	must(t, m.fs.RereadSearches())

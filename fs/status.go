@@ -21,6 +21,12 @@ type Failure = remote.Failure
 // KeptStatus describes what is kept on this machine.
 type KeptStatus = keep.Status
 
+// KeptMark is a folder or document that a person marked.
+type KeptMark = keep.Mark
+
+// KeptCount counts what is kept, of all or of a mark.
+type KeptCount = keep.Count
+
 // Values of KeptStatus.State.
 const (
 	KeptListing    = keep.Listing
@@ -79,10 +85,25 @@ type UploadStatus struct {
 	Locals []UploadInfo `json:"locals,omitempty"`
 }
 
+// Failed counts the uploads that failed.
+func (u *UploadStatus) Failed() (n int) {
+	for i := range u.List {
+		if u.List[i].State == string(spool.Failed) {
+			n++
+		}
+	}
+	return n
+}
+
+// Pending counts the uploads that wait to be sent. In the list those that are being sent are pending, too.
+func (u *UploadStatus) Pending() int {
+	return max(len(u.List)-u.Failed()-int(u.Sending), 0) // what was just confirmed is in the list no more
+}
+
 // UploadInfo is a file or folder that is not archived yet, or could not be.
 type UploadInfo struct {
 	ID    string `json:"id"`
-	State string `json:"state"` // pending or failed; StateLocal for a local file
+	State string `json:"state"` // StatePending or failed; StateLocal for a local file
 	Path  string `json:"path"`
 	Size  int64  `json:"size"`
 	// Sent is how many bytes the delivery in flight has sent.
@@ -100,6 +121,9 @@ type UploadInfo struct {
 	InDoubt bool   `json:"in-doubt,omitempty"`
 	Error   string `json:"error,omitempty"`
 }
+
+// StatePending is the state of what waits to be archived, or is being sent.
+const StatePending = "pending"
 
 // StateLocal is the state of a file that is not uploaded: a temporary one, or one that was refused
 // when it was to become a document.

@@ -86,6 +86,30 @@ func TestThumbnailsFromPreviews(t *testing.T) {
 	}
 }
 
+// A thumbnailer that asks too early is refused when the thumbnails of the folder are there.
+func TestThumbnailerWaitsForPreviews(t *testing.T) {
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	cache := get(thumbnail.Open("test"))(t)
+	o := newOffice(t, nil)
+	for i := range 8 {
+		o.put(t, o.bills, fmt.Sprintf("Scan %d.jpg", i), scan(t))
+	}
+	m := o.mount(t, func(opts *fs.Options) { opts.Thumbnails = fs.ThumbnailsPreview })
+	folder := m.path("Muster GmbH", "Rechnungen")
+	browse(t, "dolphin", folder)
+	tumbler := filepath.Join(t.TempDir(), "tumblerd")
+	must(t, os.WriteFile(tumbler, get(os.ReadFile(get(exec.LookPath("cat"))(t)))(t), 0o700))
+	if out, err := exec.CommandContext(t.Context(), tumbler, filepath.Join(folder, "Scan 0.jpg")).CombinedOutput(); err == nil {
+		t.Errorf("it read %q", out)
+	}
+	for i := range 8 {
+		path := filepath.Join(folder, fmt.Sprintf("Scan %d.jpg", i))
+		if !cache.Has(thumbnail.URI(path), get(os.Stat(path))(t).ModTime()) {
+			t.Errorf("%s has no thumbnail yet", path)
+		}
+	}
+}
+
 // A service of only the eight operations has no previews. Two answers tell that (404 may be about a page).
 func TestNoThumbnailsWithoutPreviews(t *testing.T) {
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())

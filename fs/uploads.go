@@ -111,7 +111,7 @@ func uploadName(r *spool.Record) string {
 }
 
 func uploadInfo(s *spool.Spool, up *spool.Upload, r *spool.Record) UploadInfo {
-	state, reason := "pending", staging.WhyWaits(s, r)
+	state, reason := StatePending, staging.WhyWaits(s, r)
 	if r.State == spool.Failed {
 		state = "failed"
 	}

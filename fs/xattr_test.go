@@ -198,6 +198,29 @@ func TestKeywordsOfAnInboxDocumentShowWhatIsArchived(t *testing.T) {
 	}
 }
 
+// A document that is archived from an inbox gets the keywords that its folder gives to what is put there, unless
+// others were set on it.
+func TestKeywordsOfTheFolderGoToDocumentsOfInboxes(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t, nil)
+	for name, words := range map[string][]string{"scan.txt": {"gescannt"}, "own.txt": {"gescannt"}, "none.txt": nil} {
+		o.add(t, o.inbox, name, "2024-03-01", func(d *server.NewDocument) { d.Keywords = words })
+	}
+	m := o.mount(t, nil)
+	inbox, letters := m.path("inboxes", "Administrator"), m.path("Muster GmbH", "Briefe")
+	must(t, setAttr(m.path("Muster GmbH"), "upload.keywords", "vom Mandanten"))
+	must(t, setAttr(filepath.Join(inbox, "own.txt"), "keywords", "eigenes"))
+	for _, name := range []string{"scan.txt", "own.txt", "none.txt"} {
+		must(t, os.Rename(filepath.Join(inbox, name), filepath.Join(letters, name)))
+	}
+	want := map[string]string{"scan.txt": "gescannt,vom Mandanten", "own.txt": "gescannt,eigenes", "none.txt": "vom Mandanten"}
+	for _, doc := range o.documents(t, o.letters) {
+		if got := strings.Join(doc.Keywords, ","); got != want[doc.Name] {
+			t.Errorf("%s is archived with %q, want %q", doc.Name, got, want[doc.Name])
+		}
+	}
+}
+
 func TestAttributesTravelWithTheUpload(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t, nil)

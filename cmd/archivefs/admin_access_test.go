@@ -31,6 +31,17 @@ func (a administrator) says(status int, text string, args ...string) string {
 	return stdout
 }
 
+// wantNone fails the test unless a list is empty, and says so beside its output.
+func (a administrator) wantNone(text string, args ...string) {
+	a.t.Helper()
+	if out := a.says(0, text, args...); out != "" {
+		a.t.Errorf("%q prints %q", args, out)
+	}
+	if out := a.says(0, "[]", append(args, "--json")...); out != "[]\n" {
+		a.t.Errorf("%q prints %q as JSON", args, out)
+	}
+}
+
 // lines are the cells of what is printed as a table.
 func (a administrator) lines(args ...string) (lines [][]string) {
 	a.t.Helper()
@@ -112,9 +123,7 @@ func TestAdminFolders(t *testing.T) {
 	if got := decoded[[]listedInbox](a, "inboxes", "list"); len(got) != 2 || got[1] != (listedInbox{4, "Erika", 2, "erika"}) {
 		t.Errorf("%+v", got)
 	}
-	if out := a.says(0, "", "auto-export", "list"); out != "" {
-		t.Error(out)
-	}
+	a.wantNone("no document shall be exported", "auto-export", "list")
 	nowhere := administrator{t, filepath.Join(t.TempDir(), "none")}
 	nowhere.says(1, "there is no archive in", "mandators", "add", "M")
 	wantUntouched(t, filepath.Dir(nowhere.dir))
@@ -132,9 +141,7 @@ func TestAdminTenants(t *testing.T) {
 	if got := fmt.Sprint(a.lines("mandators", "list", "--tenant", "muster")); got != "[[ID NAME] [2 Inbox]]" {
 		t.Error(got)
 	}
-	if out := a.says(0, "", "mandators", "list"); out != "" {
-		t.Error(out)
-	}
+	a.wantNone("there is no mandator", "mandators", "list")
 	if got := fmt.Sprint(a.lines("tenants", "list")); got != "[[ID CLOUD-ID NAME] [1 - -] [2 muster Muster GmbH]]" {
 		t.Error(got)
 	}
@@ -165,9 +172,7 @@ func TestAdminUsers(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	a.says(0, "removed user erika\n", "users", "remove", "erika")
-	if out := a.says(0, "", "users", "list"); out != "" {
-		t.Error(out)
-	}
+	a.wantNone("there is no user", "users", "list")
 }
 
 // Keys work while the archive is served, and end without a word to the service.

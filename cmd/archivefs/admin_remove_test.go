@@ -48,12 +48,13 @@ func TestAdminRemove(t *testing.T) {
 	a, ids := filledForRemoval(t)
 	bill, letter := ids[0], ids[1]
 	a.says(2, "admin remove needs ID...", "remove")
-	a.says(2, "--reason: say why", "remove", bill)
+	a.says(2, "admin remove needs --reason TEXT", "remove", bill)
+	a.says(2, "--reason: say why", "remove", bill, "--reason= ")
 	a.says(2, `"x" is no id`, "remove", "x", "--reason=r")
 	a.says(2, "--term: a term is a number of days, months or years", "remove", bill, "--reason=r", "--term=soon")
 	a.says(2, "--term: a term has at most 1000 years", "remove", bill, "--reason=r", "--term=1001y")
 	a.says(1, "there is no document 4711", "remove", letter, "4711", "--reason=r")
-	a.says(0, "", "trash", "list")
+	a.wantNone("the trash is empty", "trash", "list")
 	a.says(1, "there is no document "+bill+" in the trash", "trash", "restore", bill)
 	a.says(2, "needs the IDs of documents, or --all", "trash", "empty")
 	a.says(2, "--all: it goes without IDs", "trash", "empty", "--all", bill)
@@ -67,9 +68,10 @@ func TestAdminRemove(t *testing.T) {
 	if len(trash) != 2 || trash[0].Due.Sub(trash[0].Removed) < 364*24*time.Hour || trash[0].Law || !strings.HasPrefix(trash[0].Who, "admin ") {
 		t.Errorf("the trash is %+v", trash)
 	}
+	a.says(1, "document "+bill+" is in the trash already, since "+rows[1][1], "remove", bill, "--reason=r")
 	a.says(0, "restored 1 document", "trash", "restore", letter)
 	a.says(0, "erased 1 document", "trash", "empty", "--all") // no service runs
-	a.says(0, "", "trash", "list")
+	a.wantNone("the trash is empty", "trash", "list")
 	a.says(0, "all is well", "verify")
 	a.says(1, "there is no document "+bill, "remove", bill, "--reason=r")
 }
@@ -77,6 +79,7 @@ func TestAdminRemove(t *testing.T) {
 func TestAdminRetention(t *testing.T) {
 	a, ids := filledForRemoval(t)
 	bill, letter := ids[0], ids[1]
+	a.wantNone("there is no retention rule", "retention", "list")
 	a.says(2, "TERM: a term is a number", "retention", "add", "bills", "long")
 	a.says(2, "a retention class has a name", "retention", "add", "bills", "0d")
 	a.says(1, "Nichts", "retention", "add", "bills", "10y", "--folder", "Muster GmbH/Nichts")

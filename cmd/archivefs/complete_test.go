@@ -67,10 +67,10 @@ func TestComplete(t *testing.T) {
 		paths string
 		words string // all of them; with "..." at the end, some
 	}{
-		{"", "none", "mount unmount open serve admin status uploads keep free search config login logout doctor help"},
+		{"", "none", "mount unmount open serve admin status uploads keep free search config login logout doctor share help"},
 		{"un", "none", "unmount"},
 		{"co", "none", "config"}, // and not what is hidden
-		{"sh", "none", ""},
+		{"pack", "none", ""},
 		{"bogus ", "none", "mount unmount ..."},
 		{"--v", "none", "--version"},
 		{"uploads ", "none", "list show retry discard export"},

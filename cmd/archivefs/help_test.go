@@ -32,6 +32,7 @@ func TestHelp(t *testing.T) {
 		{[]string{"status", "--help"}, []string{"MOUNTPOINT", "--json"}},
 		{[]string{"config", "--help"}, []string{"check", "show", "~/.config/archivefs/config.toml"}},
 		{[]string{"config", "show", "--help"}, []string{"PROFILE", "--base-url"}},
+		{[]string{"share", "samba", "--help"}, []string{"PROFILE", "--unit", "--each", "smb.conf"}},
 		{[]string{"search", "--help"}, []string{"save", "list", "remove", "[searches]", "keyword:"}},
 		{[]string{"search", "save", "--help"}, []string{"NAME QUERY", "--profile"}},
 		{[]string{"login", "--help"}, []string{"PROFILE", "--base-url", "keyring"}},

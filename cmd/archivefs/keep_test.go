@@ -25,13 +25,22 @@ func TestKeep(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	letters := filepath.Join(dir, "My Archive", "Letters")
+	if err := os.Mkdir(letters, 0o700); err != nil {
+		t.Fatal(err)
+	}
 	m.stop()
 
 	m = o.mount(dir, state)
-	keep := start(t, "keep", bills)
-	keep.line(dir + ": 2 documents are kept here, 28 B")
-	if err := keep.wait(); err != nil {
-		t.Errorf("%v: %s", err, keep.said())
+	if _, err := os.ReadDir(letters); err != nil { // so that it is known later
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{{bills, ": 2 documents are kept here, 28 B"}, {filepath.Join(bills, "a.txt"), ": 1 document is kept here, 14 B"}} {
+		keep := start(t, "keep", args[0])
+		keep.line(args[0] + args[1])
+		if err := keep.wait(); err != nil {
+			t.Errorf("%v: %s", err, keep.said())
+		}
 	}
 	for _, tt := range []struct {
 		args []string
@@ -40,7 +49,7 @@ func TestKeep(t *testing.T) {
 		{[]string{"keep", dir}, "only documents, and mandators, folders and inboxes"},
 		{[]string{"keep", "--detach", os.TempDir()}, "it is in no mounted archive"},
 		{[]string{"keep", filepath.Join(bills, "c.txt")}, "no such file"},
-		{[]string{"free", filepath.Join(bills, "a.txt")}, "it is kept with '" + bills + "'; free that"},
+		{[]string{"free", filepath.Join(bills, "b.txt")}, "it is kept with '" + bills + "'; free that"},
 	} {
 		p := start(t, tt.args...)
 		if err := p.wait(); err == nil || !strings.Contains(p.said(), tt.says) {
@@ -54,11 +63,17 @@ func TestKeep(t *testing.T) {
 	for _, name := range []string{"a.txt", "b.txt"} {
 		wantFile(t, filepath.Join(bills, name), "Rechnung "+name)
 	}
+	keep := start(t, "keep", letters)
+	keep.line(letters + ": no document is there yet; those that come are kept")
+	if err := keep.wait(); err != nil {
+		t.Errorf("%v: %s", err, keep.said())
+	}
 	status := start(t, "status", dir)
 	if text := status.line("kept "); !strings.Contains(text, "2 documents are kept here, 28 B") {
 		t.Errorf("the status says %q", text)
 	}
-	status.line("               /My Archive/Bills")
+	status.line("               /My Archive/Bills: 2 documents are kept here, 28 B")
+	status.line("               /My Archive/Bills/a.txt: 1 document is kept here, 14 B")
 	if err := status.wait(); err != nil {
 		t.Error(err)
 	}

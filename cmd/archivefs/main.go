@@ -19,6 +19,7 @@ import (
 	"github.com/archivefs/archivefs/cmd/archivefs/internal/command"
 	"github.com/archivefs/archivefs/cmd/archivefs/internal/mount"
 	"github.com/archivefs/archivefs/cmd/archivefs/internal/serve"
+	"github.com/archivefs/archivefs/cmd/archivefs/internal/share"
 	"github.com/archivefs/archivefs/cmd/archivefs/internal/shell"
 	"github.com/archivefs/archivefs/cmd/archivefs/internal/user"
 	"github.com/archivefs/archivefs/internal/config"
@@ -106,7 +107,7 @@ func newApp(stdout, stderr io.Writer) *cli.App {
 			mount.Command(), user.UnmountCommand(), user.OpenCommand(), serve.Command(), admin.Command(), user.StatusCommand(), user.UploadsCommand(),
 			user.KeepCommand(), user.FreeCommand(), user.SearchCommand(),
 			user.ConfigCommand(), user.LoginCommand(), user.LogoutCommand(), user.DoctorCommand(),
-			shell.CompleteCommand(another), shell.ShareCommand(another),
+			share.Command(), shell.CompleteCommand(another), shell.PackageFilesCommand(another),
 		}),
 	}
 }

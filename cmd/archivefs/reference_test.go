@@ -4,6 +4,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -77,6 +78,28 @@ func TestDocumentedFilesExist(t *testing.T) {
 		for _, name := range named {
 			if !files[string(name[1])] && !strings.Contains(string(name[1]), "NAME") {
 				t.Errorf("%s names %s, which is not there", document, name[1])
+			}
+		}
+	}
+}
+
+// docs/packages.svg, which is drawn by hand, names every package of the top level and of internal.
+func TestPackageMapIsComplete(t *testing.T) {
+	text, err := os.ReadFile("../../docs/packages.svg")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, dir := range []string{"", "internal/"} {
+		entries, err := os.ReadDir("../../" + dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range entries {
+			if sources, _ := filepath.Glob("../../" + dir + e.Name() + "/*.go"); len(sources) == 0 { // the pattern is right
+				continue
+			}
+			if !regexp.MustCompile(`(^|[ >])` + dir + e.Name() + `\b`).Match(text) {
+				t.Errorf("%s%s is not in it", dir, e.Name())
 			}
 		}
 	}

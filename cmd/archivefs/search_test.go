@@ -20,6 +20,9 @@ func TestSearchCommands(t *testing.T) {
 			t.Errorf("%q: exit status %d, output %q, error %q; want %q", args, status, stdout, stderr, want)
 		}
 	}
+	if status, stdout, stderr := call(t, "search", "list"); status != 0 || stdout != "" || stderr != "archivefs: there is no saved search\n" {
+		t.Errorf("without a search: exit status %d, output %q, error %q", status, stdout, stderr)
+	}
 	says("saved in "+file+"\n", "save", "Open bills", `keyword:"is open"`)
 	says("saved in "+file+"\n", "save", "--profile", "office", "New", "after:2026")
 	says("New         after:2026         "+file+":10\nOpen bills  keyword:\"is open\"  "+file+":7\n", "list", "--profile=office")
@@ -27,7 +30,7 @@ func TestSearchCommands(t *testing.T) {
 	says("", "remove", "Open bills")
 	says("saved in "+file+"\n", "save", "--profile", "office", "New", "after:2027")
 	text, err := os.ReadFile(file)
-	if want := "# mine\nttl = \"5m\"\n[profile.office]\nbase-url = \"https://archive.example\"\n\n[searches]\n\n[profile.office.searches]\nNew = 'after:2027'\n"; err != nil || string(text) != want {
+	if want := "# mine\nttl = \"5m\"\n[profile.office]\nbase-url = \"https://archive.example\"\n\n[profile.office.searches]\nNew = 'after:2027'\n"; err != nil || string(text) != want {
 		t.Errorf("the file says %v\n%s", err, text)
 	}
 	if status, stdout, _ := call(t, "config", "check"); status != 0 || stdout != file+": right, with 1 profile\n" {
@@ -46,6 +49,7 @@ func TestSearchCommandsRefuse(t *testing.T) {
 		"2 archivefs: remove needs one NAME":                                                    {"remove"},
 		"2 archivefs: list takes no operands":                                                   {"list", "x"},
 		"1 archivefs: there is no search \"bils\" (did you mean bills?); archivefs search list": {"remove", "bils"},
+		"1 archivefs: there is no search \"OPEN\" (did you mean Open?); archivefs search list":  {"remove", "OPEN"},
 		"1 archivefs: the search \"Open\" is in " + home:                                        {"remove", "--profile=office", "Open"},
 	} {
 		status, _, stderr := call(t, append([]string{"search"}, args...)...)

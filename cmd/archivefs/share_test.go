@@ -2,115 +2,46 @@ package main
 
 import (
 	"os"
-	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
-
-	"github.com/urfave/cli/v2"
-
-	"github.com/archivefs/archivefs/cmd/archivefs/internal/cmdline"
-	"github.com/archivefs/archivefs/cmd/archivefs/internal/command"
-	"github.com/archivefs/archivefs/cmd/archivefs/internal/settings"
 )
 
-// share writes what packages install to a new directory.
-func share(t *testing.T) (dir string) {
-	t.Helper()
-	isolate(t)
-	dir = filepath.Join(t.TempDir(), "share")
-	t.Setenv("SOURCE_DATE_EPOCH", "1000000000")
-	if status, _, stderr := call(t, "share", dir); status != 0 {
-		t.Fatalf("exit status %d: %s", status, stderr)
-	}
-	return dir
-}
-
-// page reads a page of the manual.
-func page(t *testing.T, dir, name string) string {
-	t.Helper()
-	text, err := os.ReadFile(filepath.Join(dir, name))
-	if err != nil {
+func TestShareSamba(t *testing.T) {
+	conf := filepath.Join(isolate(t), "archive.toml")
+	if err := os.WriteFile(conf, []byte("[profile.office]\nbase-url = \"https://archive.example\"\n[profile.tax]\nmountpoint = \"/srv/tax\"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	return string(text)
-}
-
-// inRoff is the name of an option as troff wants it.
-func inRoff(name string) string { return strings.ReplaceAll(name, "-", `\-`) }
-
-func TestManualNamesEverything(t *testing.T) {
-	dir := share(t)
-	commands, keys, mountOptions := page(t, dir, "archivefs.1"), page(t, dir, "archivefs.toml.5"), page(t, dir, "mount.archivefs.8")
-	names := func(text, what string) {
-		t.Helper()
-		if !strings.Contains(text, what+"\n") && !strings.Contains(text, what+" ") {
-			t.Errorf("the manual lacks %q", what)
-		}
+	tests := []struct {
+		args        []string
+		has, hasNot []string
+	}{
+		{[]string{"office"}, []string{"[office]", "path = /mnt/office", "force user = archive", "oplocks = no", "streams_depot:directory = /var/lib/samba/archivefs/office"}, []string{"valid users", "preexec"}},
+		{[]string{"--name=Steuer", "--allow=@tax anna", "tax"}, []string{"[Steuer]", "path = /srv/tax", "valid users = @tax anna"}, nil},
+		{[]string{"--each", "office"}, []string{"path = /mnt/office-%u", "root preexec = /usr/bin/systemctl start archivefs@office-%u"}, []string{"force user"}},
+		{[]string{"--unit", "--as=root", "office"}, []string{"ARCHIVEFS_UID=0 ARCHIVEFS_GID=0", "ARCHIVEFS_SETTLE=10s", "ExecStartPost=-+/usr/bin/smbcontrol smbd close-share office"}, []string{"[office]"}},
 	}
-	var walk func(above string, all []*cli.Command)
-	walk = func(above string, all []*cli.Command) {
-		for _, c := range all {
-			if walk(above+c.Name+" ", c.Subcommands); c.Hidden || len(c.Subcommands) > 0 {
-				continue
+	for _, tt := range tests {
+		t.Run(strings.Join(tt.args, " "), func(t *testing.T) {
+			status, stdout, stderr := call(t, append([]string{"share", "samba", "--config", conf}, tt.args...)...)
+			if status != 0 || stderr != "" {
+				t.Fatalf("exit status %d: %s", status, stderr)
 			}
-			names(commands, ".Cm "+above+c.Name)
-			names(commands, ".Ss "+above+c.Name)
-			for _, f := range cmdline.Visible(c.Flags) {
-				names(commands, "Fl "+inRoff(strings.TrimPrefix(cmdline.Dashed(f.Names()[0]), "-")))
+			for _, want := range tt.has {
+				if !strings.Contains(stdout, want) {
+					t.Errorf("it lacks %q:\n%s", want, stdout)
+				}
 			}
-		}
-	}
-	walk("", newApp(nil, nil).Commands)
-	for _, o := range settings.FileOptions() {
-		if f := cmdline.FlagNamed(cmdline.Visible(settings.Flags()), o.Name); f != nil {
-			names(keys, ".It Ic "+inRoff(o.Name))
-		}
-	}
-	for _, f := range cmdline.Visible(settings.Flags()) {
-		if name := f.Names()[0]; name != "o" && !slices.Contains(command.SecretFlags, name) {
-			names(mountOptions, ".It Cm "+cmdline.Underscored(f.Names()[0]))
-		}
-	}
-	for _, text := range []string{commands, keys, mountOptions} {
-		names(text, ".Dd September 9, 2001")
-		if strings.Contains(text, "profile FILE") || strings.Contains(text, "Ss share") {
-			t.Error("the manual names what is hidden")
-		}
-	}
-}
-
-func TestManualIsWellFormed(t *testing.T) {
-	mandoc, err := exec.LookPath("mandoc")
-	if err != nil {
-		t.Skip("mandoc is not installed")
-	}
-	pages, err := filepath.Glob(filepath.Join(share(t), "*.[1-9]"))
-	if err != nil || len(pages) != 3 {
-		t.Fatalf("the pages are %q (%v)", pages, err)
-	}
-	for _, name := range pages {
-		said, _ := exec.CommandContext(t.Context(), mandoc, "-T", "lint", name).CombinedOutput()
-		for line := range strings.Lines(string(said)) {
-			switch {
-			case strings.Contains(line, "operating system explicitly specified"): // a rule of NetBSD for its own pages
-			case strings.Contains(line, "referenced manual not found"), strings.Contains(line, "outdated mandoc.db"): // about this machine
-			default:
-				t.Error(strings.TrimSpace(line))
+			for _, want := range tt.hasNot {
+				if strings.Contains(stdout, want) {
+					t.Errorf("it has %q:\n%s", want, stdout)
+				}
 			}
-		}
+		})
 	}
-}
-
-func TestShareWrongUsage(t *testing.T) {
-	home := isolate(t)
-	if status, _, _ := call(t, "share"); status != 2 {
-		t.Errorf("without a directory: exit status %d, want 2", status)
-	}
-	t.Setenv("SOURCE_DATE_EPOCH", "yesterday")
-	if status, _, stderr := call(t, "share", filepath.Join(home, "share")); status != 2 || !strings.Contains(stderr, "SOURCE_DATE_EPOCH") {
-		t.Errorf("with a wrong date: exit status %d, want 2: %s", status, stderr)
-	}
-	wantUntouched(t, home)
+	wantCall(t, 1, "there is no user nobody-of-that-name on this machine", "share", "samba", "--config", conf, "--unit", "--as=nobody-of-that-name", "office")
+	wantCall(t, 2, `there is no profile "ofice" in the configuration`, "share", "samba", "--config", conf, "ofice")
+	wantCall(t, 2, "--each and --unit exclude each other", "share", "samba", "--config", conf, "--each", "--unit", "office")
+	wantCall(t, 2, `--name: "a]b" has other characters`, "share", "samba", "--config", conf, "--name=a]b", "office")
+	wantCall(t, 2, "samba needs one PROFILE", "share", "samba", "--config", conf)
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -42,13 +43,25 @@ func (o *office) mountInBackground(more ...string) *supervised {
 	s := &supervised{office: o, dir: o.t.TempDir(), state: filepath.Join(o.t.TempDir(), "state")}
 	s.log = filepath.Join(o.t.TempDir(), "log")
 	unmountAtEnd(o.t, s.dir)
-	p := start(o.t, append([]string{
-		"mount", "--daemon", "--base-url", o.url, "--api-key-file", filepath.Join(o.data, "api-key"),
+	s.mount(more...)
+	return s
+}
+
+// mount mounts in the background.
+func (s *supervised) mount(more ...string) {
+	s.t.Helper()
+	p := start(s.t, append([]string{
+		"mount", "--daemon", "--base-url", s.url, "--api-key-file", filepath.Join(s.data, "api-key"),
 		"--state-dir", s.state, "--log-file", s.log, s.dir,
 	}, more...)...)
-	p.line("mounted " + o.url + " at " + s.dir)
+	p.line("mounted " + s.url + " at " + s.dir)
 	p.wantExit(0)
-	return s
+}
+
+// unmount unmounts, and waits for the end of the mount.
+func (s *supervised) unmount() {
+	s.t.Helper()
+	endsAfter(s.t, s.dir, func() { start(s.t, "unmount", s.dir).wantExit(0) })
 }
 
 // crash kills the process of the mount and waits for the next one. Meanwhile something may happen.
@@ -104,15 +117,47 @@ func TestSupervisorMountsAgain(t *testing.T) {
 	s.says("was mounted again, because the process of the last mount had ended without unmounting it (signal: killed)")
 	s.crash(2, func() {})
 	wantEntries(t, filepath.Join(s.dir, "My Archive"), "letter.txt")
-	endsAfter(t, s.dir, func() { start(t, "unmount", s.dir).wantExit(0) })
+	s.unmount()
 	heals(t, "the supervisor ends", func() bool { return !isRunning(supervisor) })
 	wantUntouched(t, s.dir)
 
-	p := s.mount(s.dir, s.state) // an ordinary mount counts anew
+	p := s.office.mount(s.dir, s.state) // an ordinary mount counts anew
 	if _, status, err := mounted.Status(s.dir); err != nil || status.Restarts != 0 {
 		t.Errorf("the next mount: %+v, %v, want no restarts", status, err)
 	}
 	p.stop()
+}
+
+// A service that accepts connections and does not answer holds up no mount that takes over from one that
+// crashed: it shows the last listings until the service answers.
+func TestSupervisorDoesNotWaitForASilentService(t *testing.T) {
+	fusetest.Need(t)
+	isolate(t)
+	const forEver = "1h"
+	s := startOffice(t).mountInBackground()
+	mandator := filepath.Join(s.dir, "My Archive")
+	letter := filepath.Join(mandator, "letter.txt")
+	if err := os.WriteFile(letter, []byte("Guten Tag"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	wantEntries(t, mandator, "letter.txt")
+	s.unmount() // which keeps the listings
+	s.mount("--timeout", forEver, "--ttl", "1s")
+	s.running.signal(syscall.SIGSTOP)
+	defer s.running.signal(syscall.SIGCONT)
+	s.crash(1, func() {})
+	wantEntries(t, mandator, "letter.txt")
+	wantFile(t, letter, "Guten Tag")
+	if got := health(t, s.dir); got != "away" {
+		t.Errorf("the health is %s, want away", got)
+	}
+	s.says("it has not answered yet")
+	s.running.signal(syscall.SIGCONT)
+	heals(t, "the service is there again", func() bool {
+		_, err := os.ReadDir(mandator)
+		return err == nil && health(t, s.dir) == "ok"
+	})
+	s.unmount()
 }
 
 // A signal to the supervisor reaches the mount: SIGHUP reloads it, SIGTERM unmounts, also if the
@@ -139,19 +184,54 @@ func TestSupervisorPassesSignals(t *testing.T) {
 	}
 }
 
+// A mount in the background takes the key that took the place of a revoked one, when it is told to, and when
+// it crashes.
+func TestRevokedKeyOfABackgroundMount(t *testing.T) {
+	password, log := filepath.Join(t.TempDir(), "password"), filepath.Join(t.TempDir(), "log")
+	if err := os.WriteFile(password, []byte("p-geheim"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r := revoke(t, "--daemon", "--log-file", log, "--user", "erika", "--password-file", password)
+	r.wantExit(0)
+	pid := processOf(t, r.mountpoint)
+	key := r.renews()
+	if err := syscall.Kill(pid, syscall.SIGHUP); err != nil {
+		t.Fatal(err)
+	}
+	heals(t, "the reload takes the new key", func() bool {
+		text, err := os.ReadFile(log)
+		return err == nil && strings.Contains(string(text), "all that was known of the archive is asked for anew")
+	})
+	r.administrator.says(0, "revoked", "keys", "revoke", "2")
+	heals(t, "the key is refused", func() bool { return statusOf(t, r.url+"/inboxes", key) == http.StatusUnauthorized })
+	r.renews()
+	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	heals(t, "the next mount takes the new key", func() bool {
+		_, status, err := mounted.Status(r.mountpoint)
+		return err == nil && status.PID != pid && status.Health == "ok"
+	})
+	endsAfter(t, r.mountpoint, func() { start(t, "unmount", r.mountpoint).wantExit(0) })
+}
+
 // What somebody unmounted after a crash is not mounted again, and what cannot be mounted again is
 // given up.
 func TestSupervisorEnds(t *testing.T) {
 	fusetest.Need(t)
-	isolate(t)
 	for name, tt := range map[string]struct {
 		after func(s *supervised) // the supervisor was stopped, and the mount killed
 		stays bool
 	}{
-		"unmounted":         {after: func(s *supervised) { start(t, "unmount", s.dir).wantExit(0) }},
-		"wrong options now": {after: func(s *supervised) { configure(t, os.Getenv("HOME"), "ttl = \"long\"\n") }, stays: true},
+		"unmounted": {after: func(s *supervised) {
+			p := start(s.t, "unmount", s.dir)
+			p.wantExit(0)
+			p.says("the mount had crashed; it is not mounted again")
+		}},
+		"wrong options now": {after: func(s *supervised) { configure(s.t, os.Getenv("HOME"), "ttl = \"long\"\n") }, stays: true},
 	} {
 		t.Run(name, func(t *testing.T) {
+			isolate(t)
 			s := startOffice(t).mountInBackground()
 			pid := processOf(t, s.dir)
 			supervisor := parentOf(t, pid)
@@ -164,6 +244,8 @@ func TestSupervisorEnds(t *testing.T) {
 				}
 			}
 			heals(t, "the mount is stale", func() bool { return mounted.IsLeft(s.dir) })
+			wantCall(t, 1, "being mounted again, because the process behind it has crashed; wait a moment", "status", s.dir)
+			wantCall(t, 0, s.dir+" is being mounted again", "doctor", "--embedded", s.dir)
 			tt.after(s)
 			if err := syscall.Kill(supervisor, syscall.SIGCONT); err != nil {
 				t.Fatal(err)
@@ -174,6 +256,7 @@ func TestSupervisorEnds(t *testing.T) {
 			}
 			if tt.stays {
 				s.says("config.toml:1: ttl: ")
+				wantCall(t, 1, "is stale: the process behind it is gone; archivefs unmount "+s.dir+" takes it away", "status", "--config", os.DevNull, s.dir)
 				start(t, "unmount", "--config", os.DevNull, s.dir).wantExit(0)
 			}
 		})

@@ -238,3 +238,22 @@ func TestUserUnmountsByForce(t *testing.T) {
 	p.start("unmount", p.dir).wantExit(0)
 	again.wantExit(0)
 }
+
+// Whoever saves a search reads nothing of mounts that are not theirs, even if they may look into them.
+func TestSearchOfAUserBesideAnotherMount(t *testing.T) {
+	fusetest.Need(t)
+	if os.Geteuid() != 0 {
+		t.Skip("only root can be other users")
+	}
+	isolate(t)
+	dir := t.TempDir()
+	m := startMount(t, dir, "--allow-other", "--sample")
+	m.line("mounted ")
+	p := newPerson(t, "daemon")
+	save := p.start("search", "save", "Bills", "Rechnung")
+	save.wantExit(0)
+	if said := save.said(); said != "" {
+		t.Errorf("save says %q", said)
+	}
+	m.stop()
+}

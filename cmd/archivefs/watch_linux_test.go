@@ -3,6 +3,8 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"image"
+	"image/jpeg"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -23,7 +25,7 @@ import (
 type watcher struct {
 	t    *testing.T
 	file *os.File
-	seen []string // events, as "come NAME" and "gone NAME"
+	seen []string // events, as "come NAME", "gone NAME" and "same NAME" of one whose attributes changed
 }
 
 func newWatcher(t *testing.T, dir string) *watcher {
@@ -34,7 +36,7 @@ func newWatcher(t *testing.T, dir string) *watcher {
 	}
 	w := &watcher{t: t, file: os.NewFile(uintptr(fd), "inotify")}
 	t.Cleanup(func() { _ = w.file.Close() })
-	if _, err := unix.InotifyAddWatch(fd, dir, unix.IN_CREATE|unix.IN_DELETE); err != nil {
+	if _, err := unix.InotifyAddWatch(fd, dir, unix.IN_CREATE|unix.IN_DELETE|unix.IN_ATTRIB); err != nil {
 		t.Fatal(err)
 	}
 	return w
@@ -60,6 +62,8 @@ func (w *watcher) sees(events ...string) {
 				w.seen = append(w.seen, "come "+name)
 			case mask&unix.IN_DELETE != 0:
 				w.seen = append(w.seen, "gone "+name)
+			case mask&unix.IN_ATTRIB != 0:
+				w.seen = append(w.seen, "same "+name)
 			}
 			rest = rest[16+length:]
 		}
@@ -174,4 +178,58 @@ func TestWalksAreNotWatched(t *testing.T) {
 		t.Errorf("%d folders are watched", len(folders))
 	}
 	m.stop()
+}
+
+// A file manager that was refused a thumbnail looks for it again when it has come: the document's
+// attributes change, once. Nothing is downloaded or changed for that.
+func TestShownFolderTellsOfThumbnails(t *testing.T) {
+	fusetest.Need(t)
+	isolate(t)
+	service := hostile.New(hostile.Config{Credentials: hostile.Credentials{APIKey: "k"}})
+	folder := service.AddFolder(service.AddMandator("Muster GmbH"), "Briefe")
+	var preview bytes.Buffer
+	if err := jpeg.Encode(&preview, image.NewGray(image.Rect(0, 0, 18, 25)), nil); err != nil {
+		t.Fatal(err)
+	}
+	service.AddDocument(folder, hostile.Document{Name: "a.pdf", Content: []byte("a"), Pages: 1, Preview: preview.Bytes()})
+	service.AddDocument(folder, hostile.Document{Name: "b.pdf", Content: []byte("b"), Pages: 1, Preview: preview.Bytes()})
+	service.AddDocument(folder, hostile.Document{Name: "c.pdf", Content: []byte("c"), Pages: 1})
+	url, dir := service.Start(t), t.TempDir()
+	m := startMount(t, dir, "--base-url", url, "--api-key", "k", "--state-dir", filepath.Join(t.TempDir(), "state"))
+	m.line("mounted ")
+	abortAtEnd(t, dir, m)
+	at := filepath.Join(dir, "Muster GmbH", "Briefe")
+	w := newWatcher(t, at)
+	browse(t, "thunar", at)
+	w.sees("same a.pdf", "same b.pdf")
+	wantEntries(t, at, "a.pdf b.pdf c.pdf")
+	browse(t, "thunar", at) // they have theirs
+	m.stop()
+	w.wantNoMore()
+	if slices.Contains(w.seen, "same c.pdf") {
+		t.Errorf("saw %q", w.seen)
+	}
+	if n := service.Count("POST", "") + service.Count("GET", "/pdf"); n != 0 {
+		t.Errorf("%d documents were downloaded or changed", n)
+	}
+}
+
+// browse lists a directory as a program of that name does.
+func browse(t *testing.T, program, dir string) {
+	t.Helper()
+	ls, err := exec.LookPath("ls")
+	if err != nil {
+		t.Fatal(err)
+	}
+	content, err := os.ReadFile(ls)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), program)
+	if err := os.WriteFile(path, content, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.CommandContext(t.Context(), path, dir).CombinedOutput(); err != nil {
+		t.Fatalf("%s: %v: %s", program, err, out)
+	}
 }

@@ -33,6 +33,8 @@ const (
 	lockName     = "lock"
 	boundName    = "archive"  // the identity of the archive
 	restartsName = "restarts" // see CountRestart
+
+	supervisorName = "supervisor" // see Supervise
 )
 
 // xdg is a base directory of the XDG specification: from the environment when that is an

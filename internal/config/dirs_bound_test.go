@@ -95,6 +95,27 @@ func TestOpenBoundIsLocked(t *testing.T) {
 	openDirs(t, dir, ours)
 }
 
+// A directory has one supervisor, as long as that wants.
+func TestSupervise(t *testing.T) {
+	dir := t.TempDir()
+	if config.IsSupervised(dir) {
+		t.Error("it is supervised by nobody")
+	}
+	mark, err := config.Supervise(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !config.IsSupervised(dir) {
+		t.Error("its supervisor is not seen")
+	}
+	if second, err := config.Supervise(dir); err == nil {
+		t.Error("it has two", second.Close())
+	}
+	if err := mark.Close(); err != nil || config.IsSupervised(dir) {
+		t.Errorf("it is still supervised, %v", err)
+	}
+}
+
 // Who only looks whether a directory is in use keeps nobody from taking it.
 func TestOpenDirsWhileOthersLook(t *testing.T) {
 	dir := t.TempDir()

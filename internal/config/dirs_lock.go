@@ -172,6 +172,25 @@ func (d *Dirs) CountRestart(again bool) (int, error) {
 	return n, os.WriteFile(path, []byte(strconv.Itoa(n)), 0o600)
 }
 
+// Supervise notes that this process mounts again after a crash what uses a state directory, until
+// the mark is closed or the process ends.
+func Supervise(state string) (mark io.Closer, err error) {
+	f, err := os.OpenFile(filepath.Join(state, supervisorName), os.O_CREATE|os.O_RDWR, 0o600) //nolint:gosec // below our own directory
+	if err != nil {
+		return nil, err
+	}
+	if err := lockAlone(f); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
+
+// IsSupervised reports whether there is such a process.
+func IsSupervised(state string) bool {
+	is, err := locked(filepath.Join(state, supervisorName))
+	return is && err == nil
+}
+
 // isAt reports whether f still is the file of that path.
 func isAt(f *os.File, path string) bool {
 	mine, err := f.Stat()

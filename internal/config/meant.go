@@ -12,7 +12,7 @@ func Meant(name string, candidates []string) string {
 	const alike, boost, prefix = 0.85, 0.7, 4 // of smetrics.JaroWinkler, which ends at 1
 	best, likeness := "", alike
 	for _, c := range candidates {
-		if l := smetrics.JaroWinkler(strings.ToLower(name), c, boost, prefix); l > likeness {
+		if l := smetrics.JaroWinkler(strings.ToLower(name), strings.ToLower(c), boost, prefix); l > likeness {
 			best, likeness = c, l
 		}
 	}

@@ -124,11 +124,13 @@ func insertSearch(text []byte, profile, name string, entry []byte) []byte {
 	return slices.Concat(text, []byte(head), entry)
 }
 
-// RemoveSearch removes a search from the file at path, with its line. It returns ErrNoSearch if the
-// file does not have it.
+// RemoveSearch removes a search from the file at path, with its line, and the last one with the heading of
+// their section. It returns ErrNoSearch if the file does not have it.
 func RemoveSearch(path string, options []Option, profile, name string) error {
 	return editFile(path, options, func(text []byte, tree map[string]any) ([]byte, error) {
+		above := tree
 		for _, key := range searchesTable(profile) {
+			above = tree
 			tree, _ = tree[key].(map[string]any)
 		}
 		if tree[name] == nil {
@@ -136,8 +138,34 @@ func RemoveSearch(path string, options []Option, profile, name string) error {
 		}
 		delete(tree, name)
 		old := findSearches(text, profile).entries[name]
-		return slices.Concat(text[:lineStart(text, old.from)], text[lineEnd(text, old.to):]), nil
+		text = slices.Concat(text[:lineStart(text, old.from)], text[lineEnd(text, old.to):])
+		if len(tree) == 0 && (profile == "" || len(above) > 1) { // else the heading alone names the profile
+			if without, ok := cutHeading(text, profile); ok {
+				delete(above, searchesKey)
+				return without, nil
+			}
+		}
+		return text, nil
 	})
+}
+
+// cutHeading removes the heading of searches, of which there are none left, and the empty line above it.
+// False: there is no heading, or a comment belongs to it.
+func cutHeading(text []byte, profile string) (without []byte, ok bool) {
+	end := findSearches(text, profile).end
+	if end == 0 {
+		return nil, false
+	}
+	from := lineStart(text, end-1)
+	after := bytes.TrimLeft(text[end:], " \t\r\n")
+	if bytes.Contains(text[from:end], []byte("#")) || len(after) > 0 && after[0] != '[' {
+		return nil, false
+	}
+	before := bytes.TrimRight(text[:from], "\n")
+	if len(before) == 0 || len(after) == 0 {
+		return slices.Concat(text[:min(len(before)+1, from)], after), true
+	}
+	return slices.Concat(text[:from], after), true
 }
 
 // searchesTable is the key of the table with the searches of a profile.

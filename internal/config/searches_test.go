@@ -83,6 +83,13 @@ base-url = "https://archive.example"
 		{"into an empty section", "[searches]\n[profile.a]\n", "", save("A", "x"), "[searches]\nA = 'x'\n[profile.a]\n"},
 		{"remove", before, "office", remove("Offen"), strings.Replace(before, "Offen = \"keyword:offen\" # every day\n", "", 1) + "\n"},
 		{"remove lines", before, "office", remove("Frau Muster"), strings.Replace(before, "\"Frau Muster\" = \"\"\"\nx\"\"\"\n", "", 1) + "\n"},
+		{"remove the last", "ttl = '1m'\n\n[searches]\na = 'x'\n", "", remove("a"), "ttl = '1m'\n"},
+		{"remove the last, before others", "ttl = '1m'\n\n[searches]\na = 'x'\n\n[profile.a]\n", "", remove("a"), "ttl = '1m'\n\n[profile.a]\n"},
+		{"remove the last, first of all", "[searches]\na = 'x'\n\n[profile.a]\n", "", remove("a"), "[profile.a]\n"},
+		{"remove the last of a profile", "[profile.a]\nttl = '1m'\n[profile.a.searches]\nb = 'x'\n", "a", remove("b"), "[profile.a]\nttl = '1m'\n"},
+		{"remove the last, of a profile elsewhere", "[profile.a.searches]\nb = 'x'\n", "a", remove("b"), "[profile.a.searches]\n"},
+		{"remove the last, under a comment", "[searches] # mine\na = 'x'\n", "", remove("a"), "[searches] # mine\n"},
+		{"remove the last, above a comment", "[searches]\na = 'x'\n# b = 'y'\n", "", remove("a"), "[searches]\n# b = 'y'\n"},
 		{"remove a dotted key", "[profile.a]\nsearches.b = 'x'\nttl = '1m'\n", "a", remove("b"), ""},
 	}
 	for _, tt := range tests {

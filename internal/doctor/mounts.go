@@ -74,9 +74,14 @@ type State struct {
 
 const mountCheck = "mount"
 
+// ErrMountedAgain says that a mount has crashed, and that a process is at work to mount it again.
+var ErrMountedAgain = errors.New("it is being mounted again, because the process behind it has crashed; wait a moment")
+
 // Mount explains the status of the mount at dir, or the error err of asking for it.
 func Mount(dir string, err error, s State) Finding {
 	switch {
+	case errors.Is(err, ErrMountedAgain):
+		return Warn(mountCheck, dir+" is being mounted again, because the process behind it has crashed", "wait a moment")
 	case errors.Is(err, syscall.ENOTCONN):
 		return Fail(mountCheck, dir+" is stale (Transport endpoint is not connected): the process behind it is gone",
 			"archivefs unmount "+Quoted(dir)+" takes it away; then mount again, and what waited goes on")
@@ -94,6 +99,16 @@ func Mount(dir string, err error, s State) Finding {
 		return Warn(mountCheck, fmt.Sprintf("%s works; uploads that failed: %d", dir, s.Failed), "archivefs uploads list "+Quoted(dir)+" shows them")
 	}
 	return Fine(mountCheck, dir+" works")
+}
+
+// Share explains what a share of Samba lacks that exports the archive at dir.
+func Share(name, dir string, lacks []string) Finding {
+	const check = "share"
+	if len(lacks) > 0 {
+		return Warn(check, fmt.Sprintf("the share %s of Samba, of %s, lacks %s", name, dir, strings.Join(lacks, ", ")),
+			"archivefs share samba prints the section that it should have")
+	}
+	return Fine(check, fmt.Sprintf("the share %s of Samba exports %s", name, dir))
 }
 
 // Quoted quotes a path for a shell.

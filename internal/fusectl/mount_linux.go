@@ -37,7 +37,7 @@ func Mount(dir string, o *Options) (int, error) {
 
 func maxRead(o *Options) string { return fmt.Sprintf("max_read=%d", o.MaxRead) }
 
-// mountFlags are the options that mount(2) takes as flags.
+// mountFlags are the options that mount(2) takes as flags, and fsmount(2) as the same numbers.
 var mountFlags = map[string]struct{ set, clear uintptr }{
 	"dev": {clear: unix.MS_NODEV}, "nodev": {set: unix.MS_NODEV},
 	"suid": {clear: unix.MS_NOSUID}, "nosuid": {set: unix.MS_NOSUID},
@@ -45,18 +45,15 @@ var mountFlags = map[string]struct{ set, clear uintptr }{
 	"rw": {clear: unix.MS_RDONLY}, "ro": {set: unix.MS_RDONLY},
 }
 
-func mountDirect(dir string, o *Options) (int, error) {
-	var st unix.Stat_t
-	if err := unix.Stat(dir, &st); err != nil {
-		return -1, err
-	}
-	fd, err := unix.Open("/dev/fuse", unix.O_RDWR|unix.O_CLOEXEC, 0)
+// direct returns the options as mount(2) takes them, and a new descriptor that they name.
+func (o *Options) direct() (fd int, flags uintptr, options []string, err error) {
+	fd, err = unix.Open("/dev/fuse", unix.O_RDWR|unix.O_CLOEXEC, 0)
 	if err != nil {
-		return -1, fmt.Errorf("open /dev/fuse: %w", err)
+		return -1, 0, nil, fmt.Errorf("open /dev/fuse: %w", err)
 	}
-	flags := uintptr(unix.MS_NOSUID | unix.MS_NODEV)
-	options := []string{
-		fmt.Sprintf("fd=%d", fd), fmt.Sprintf("rootmode=%o", st.Mode&unix.S_IFMT),
+	flags = uintptr(unix.MS_NOSUID | unix.MS_NODEV)
+	options = []string{
+		fmt.Sprintf("fd=%d", fd), fmt.Sprintf("rootmode=%o", unix.S_IFDIR),
 		fmt.Sprintf("user_id=%d", os.Geteuid()), fmt.Sprintf("group_id=%d", os.Getegid()), maxRead(o),
 	}
 	for _, option := range o.More {
@@ -69,11 +66,70 @@ func mountDirect(dir string, o *Options) (int, error) {
 	if o.AllowOther {
 		options = append(options, "allow_other")
 	}
+	return fd, flags, options, nil
+}
+
+func mountDirect(dir string, o *Options) (int, error) {
+	fd, flags, options, err := o.direct()
+	if err != nil {
+		return -1, err
+	}
 	if err := unix.Mount(o.Source, dir, "fuse."+o.Subtype, flags, strings.Join(options, ",")); err != nil {
 		_ = unix.Close(fd)
 		return -1, err
 	}
 	return fd, nil
+}
+
+// MountInstead mounts in the place of a mount at dir whose connection has ended, so that there is always
+// one: the new one beneath it, before it is detached. That takes root and Linux 6.5.
+func MountInstead(dir string, o *Options) (int, error) {
+	fd, flags, options, err := o.direct()
+	if err != nil {
+		return -1, err
+	}
+	options = append(options, "source="+o.Source, "subtype="+o.Subtype)
+	if flags&unix.MS_RDONLY != 0 {
+		options = append(options, "ro") // of the file system; the flag is that of the mount
+	}
+	if err = mountBeneath(dir, flags, options); err == nil {
+		err = Detach(dir)
+	}
+	if err != nil {
+		_ = unix.Close(fd)
+		return -1, err
+	}
+	return fd, nil
+}
+
+// moveBeneath is MOVE_MOUNT_BENEATH of move_mount(2).
+const moveBeneath = 0x200
+
+func mountBeneath(dir string, flags uintptr, options []string) error {
+	fs, err := unix.Fsopen("fuse", unix.FSOPEN_CLOEXEC)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(fs) //nolint:errcheck // the mount stays
+	for _, option := range options {
+		if key, value, ok := strings.Cut(option, "="); ok {
+			err = errors.Join(err, unix.FsconfigSetString(fs, key, value))
+		} else {
+			err = errors.Join(err, unix.FsconfigSetFlag(fs, key))
+		}
+	}
+	if err == nil {
+		err = unix.FsconfigCreate(fs)
+	}
+	if err != nil {
+		return err
+	}
+	mount, err := unix.Fsmount(fs, unix.FSMOUNT_CLOEXEC, int(flags))
+	if err != nil {
+		return err
+	}
+	defer unix.Close(mount) //nolint:errcheck // which ends it unless it was moved
+	return unix.MoveMount(mount, "", unix.AT_FDCWD, dir, unix.MOVE_MOUNT_F_EMPTY_PATH|moveBeneath)
 }
 
 // helper is the program that mounts and unmounts for those who may not (fusermount3(1)).

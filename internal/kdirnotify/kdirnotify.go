@@ -19,6 +19,17 @@ const iface = "org.kde.KDirNotify"
 // Tell tells that something has come into the folder at a path, and that the files of these names have
 // gone from it. bus is the address of the session bus, which may take until ctx ends.
 func Tell(ctx context.Context, bus, folder string, come bool, gone []string) error {
+	told := make(chan error, 1)
+	go func() { told <- tell(ctx, bus, folder, come, gone) }()
+	select {
+	case err := <-told:
+		return err
+	case <-ctx.Done(): // a write to a bus that does not read goes on, and so does the end of the connection
+		return ctx.Err()
+	}
+}
+
+func tell(ctx context.Context, bus, folder string, come bool, gone []string) error {
 	conn, err := dbus.Connect(bus, dbus.WithContext(ctx))
 	if err != nil {
 		return fmt.Errorf("connect to the session bus: %w", err)

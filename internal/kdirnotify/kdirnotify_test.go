@@ -3,6 +3,8 @@ package kdirnotify_test
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -36,18 +38,28 @@ func TestTell(t *testing.T) {
 }
 
 func TestTellABusThatHangs(t *testing.T) {
-	bus := bustest.Start(t)
-	bus.Hang(true)
-	ctx, cancel := context.WithCancel(t.Context())
-	ended := make(chan error, 1)
-	go func() { ended <- kdirnotify.Tell(ctx, bus.Address, "/mnt", true, nil) }()
-	cancel()
-	select {
-	case err := <-ended:
-		if err == nil {
-			t.Error("nobody was told")
-		}
-	case <-time.After(limit):
-		t.Fatal("it waits for the bus")
+	tooMany := slices.Repeat([]string{strings.Repeat("x", 255)}, 10_000) // for the buffer of the connection
+	for _, when := range []string{"at the beginning", "later"} {
+		t.Run(when, func(t *testing.T) {
+			bus := bustest.Start(t)
+			bus.Hang(when == "at the beginning")
+			greeted := bus.ReadUntil("Hello")
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			ended := make(chan error, 1)
+			go func() { ended <- kdirnotify.Tell(ctx, bus.Address, "/mnt", true, tooMany) }()
+			if when == "later" {
+				<-greeted
+			}
+			cancel()
+			select {
+			case err := <-ended:
+				if err == nil {
+					t.Error("nobody was told")
+				}
+			case <-time.After(limit):
+				t.Fatal("it waits for the bus")
+			}
+		})
 	}
 }

@@ -74,9 +74,10 @@ func (n *Notifier) Close() error {
 	defer limit.Stop()
 	select {
 	case <-n.ended:
-	case <-limit.C: // it ends with the process
+		return n.desktop.Close()
+	case <-limit.C: // it ends with the process; to close it would wait for the same
+		return nil
 	}
-	return n.desktop.Close()
 }
 
 // UploadFailed says that the archive lacks a file, and why. Path is that of the file in the mount.

@@ -48,6 +48,46 @@ func (s *screen) Show(ctx context.Context, m *Message) error {
 func (s *screen) Closed() <-chan struct{} { return s.closed }
 func (s *screen) Close() error            { return nil }
 
+// stuck is a Desktop that never comes back from showing its first message, nor lets itself be closed meanwhile.
+type stuck struct {
+	shows chan struct{} // closed when it shows one
+	freed chan struct{}
+}
+
+func (s *stuck) Show(context.Context, *Message) error {
+	close(s.shows)
+	<-s.freed
+	return nil
+}
+
+func (s *stuck) Closed() <-chan struct{} { return nil }
+
+func (s *stuck) Close() error {
+	<-s.freed
+	return nil
+}
+
+// The end does not wait for a desktop that is stuck.
+func TestCloseWhileTheDesktopIsStuck(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &stuck{shows: make(chan struct{}), freed: make(chan struct{})}
+		n := New(s, "", silent())
+		n.Refused("no")
+		<-s.shows
+		ended := make(chan error, 1)
+		go func() { ended <- n.Close() }()
+		select {
+		case err := <-ended:
+			if err != nil {
+				t.Error(err)
+			}
+		case <-time.After(limit):
+			t.Error("it waits for the desktop")
+		}
+		close(s.freed)
+	})
+}
+
 func silent() logrus.FieldLogger {
 	log := logrus.New()
 	log.SetOutput(io.Discard)

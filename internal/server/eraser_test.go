@@ -77,7 +77,7 @@ func TestRemovedDocuments(t *testing.T) {
 	if a := h.get(fmt.Sprintf("/document/list?folder-id=%d", mandator)); strings.Contains(a.body, "muster.txt") || !strings.Contains(a.body, "other.txt") {
 		t.Errorf("the list is %s", a.body)
 	}
-	if err := admin.Remove(ctx, []archive.ID{other, id}, "again", inAMonth, false); archive.KindOf(err) != archive.KindNotFound {
+	if err := admin.Remove(ctx, []archive.ID{other, id}, "again", inAMonth, false); archive.KindOf(err) != archive.KindConflict {
 		t.Errorf("removed twice: %v", err)
 	}
 	if err := admin.Remove(ctx, []archive.ID{other}, " ", inAMonth, false); archive.KindOf(err) != archive.KindInvalid {

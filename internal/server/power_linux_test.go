@@ -1,10 +1,12 @@
 package server_test
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"io/fs"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -13,7 +15,10 @@ import (
 	"strings"
 	"testing"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/internal/durable"
 	"github.com/archivefs/archivefs/internal/lab/faultlab/disk"
 	"github.com/archivefs/archivefs/internal/server"
 	"github.com/archivefs/archivefs/internal/testing/fusetest"
@@ -50,6 +55,13 @@ func TestMain(m *testing.M) {
 // useDisk makes an archive with a document and ends without closing it, or checks it.
 func useDisk(data, task string) error {
 	ctx := context.Background()
+	switch task {
+	case "erase":
+		return erase(ctx, data)
+	case "look for what was erased":
+		paths, err := filesBelow(data)
+		return errors.Join(err, wantErased(paths...))
+	}
 	if _, err := os.Stat(data); task == "look" && err != nil {
 		return err
 	}
@@ -63,6 +75,9 @@ func useDisk(data, task string) error {
 			return err
 		}
 		task = "make"
+	}
+	if task == "add secrets" {
+		return addSecrets(ctx, s, data)
 	}
 	if task == "make" {
 		mandator, err := s.AddMandator(ctx, "Muster GmbH")
@@ -80,6 +95,83 @@ func useDisk(data, task string) error {
 		err = errors.New("the archive is empty")
 	}
 	return errors.Join(err, wantWhole(data, task), s.Close())
+}
+
+// secret is in the documents that erase erases.
+const secret = "Das Geheimnis von Frau Muster"
+
+// addSecrets adds documents until the log of contents has some of them, and does not close the archive.
+func addSecrets(ctx context.Context, s *server.Server, data string) error {
+	mandator, err := s.AddMandator(ctx, "M")
+	if err != nil {
+		return err
+	}
+	for n := 0; !inLog(data); n += 100 {
+		var adds errgroup.Group
+		for i := range 100 {
+			adds.Go(func() error {
+				text := strings.NewReader(fmt.Sprintf("%s %d", secret, n+i))
+				_, err := s.AddDocument(ctx, server.NewDocument{Folder: mandator, Name: fmt.Sprint(n + i), Created: day, Archived: day}, text)
+				return err
+			})
+		}
+		if err := adds.Wait(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// inLog reports whether the log of contents has the secret.
+func inLog(data string) bool {
+	log, _ := filepath.Glob(filepath.Join(data, "contents", "redo.?")) // the pattern is right
+	return len(log) > 0 && wantErased(log...) != nil
+}
+
+// erase erases all documents, of an archive that no service uses.
+func erase(ctx context.Context, data string) error {
+	if !inLog(data) {
+		return errors.New("the log of contents has nothing to be erased")
+	}
+	a, err := server.OpenAdmin(ctx, server.Place{Data: data})
+	if err != nil {
+		return err
+	}
+	var ids []archive.ID
+	for err == nil {
+		ids = append(ids, archive.ID(len(ids)+1))
+		err = a.Remove(ctx, ids[len(ids)-1:], "Art. 17", inAMonth, true)
+	}
+	if len(ids) < 2 || archive.KindOf(err) != archive.KindNotFound {
+		return err
+	}
+	return a.EmptyTrash(ctx, ids[:len(ids)-1])
+}
+
+// wantErased checks that no file has the secret.
+func wantErased(paths ...string) error {
+	for _, path := range paths {
+		text, err := os.ReadFile(path)
+		if err == nil && bytes.Contains(text, []byte(secret)) {
+			err = fmt.Errorf("%s has what was erased", path)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// filesBelow returns the paths of all files below a directory, but those that a crash has left of contents
+// that were being published, which the next service removes.
+func filesBelow(dir string) (paths []string, err error) {
+	err = filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+		if err == nil && !entry.IsDir() && !durable.IsTemp(entry.Name()) {
+			paths = append(paths, path)
+		}
+		return err
+	})
+	return paths, err
 }
 
 // wantWhole checks that the contents are those of the previous task.
@@ -138,6 +230,12 @@ func TestAnImportSurvivesACrashOfTheMachine(t *testing.T) {
 		files[fmt.Sprintf("M/%d/%d.txt", i%3, i)] = fmt.Sprint("document ", i)
 	}
 	crashBetween(t, plant(t, "office", files), "import", "look for the import")
+}
+
+// What was erased does not come back, out of the log of contents or elsewhere.
+func TestAnErasureSurvivesACrashOfTheMachine(t *testing.T) {
+	t.Parallel()
+	crashBetween(t, "", "add secrets", "erase", "look for what was erased")
 }
 
 // crashBetween does the tasks in processes of their own, each followed by a crash. They may import a tree.

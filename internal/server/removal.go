@@ -29,8 +29,8 @@ var ErrWaits = errors.New("no service has erased them so far; one that runs does
 const maxReason = 1000
 
 // Remove moves documents into the trash, for a term. All are removed or none. The error is KindNotFound
-// for a document that does not exist, KindForbidden for one that is retained, unless law says that the
-// law demands the erasure.
+// for a document that does not exist, KindConflict for one that is in the trash already, KindForbidden for
+// one that is retained, unless law says that the law demands the erasure.
 func (a *Admin) Remove(ctx context.Context, ids []archive.ID, reason string, term Term, law bool) error {
 	if reason = strings.TrimSpace(reason); reason == "" || len(reason) > maxReason {
 		return refusal.New(archive.KindInvalid, "a removal needs a reason of at most %d bytes, which the audit trail keeps", maxReason)

@@ -28,9 +28,12 @@ type Record struct {
 	// it is.
 	Queued bool `json:"queued,omitempty"`
 	// UID is the user whose close queued it, 0 if that is not known: people take turns in the queue.
-	UID     uint32    `json:"uid,omitempty"`
-	Created time.Time `json:"created"`
-	Changed time.Time `json:"changed"` // the last transition or change of a field
+	UID uint32 `json:"uid,omitempty"`
+	// Settling (queued) says that its writer may come back to it, so that it is neither sent nor
+	// checked for its end before it has been left alone for a while.
+	Settling bool      `json:"settling,omitempty"`
+	Created  time.Time `json:"created"`
+	Changed  time.Time `json:"changed"` // the last transition or change of a field
 
 	// Directory says that it is no file but a folder to be made. It has no data.
 	Directory bool       `json:"directory,omitempty"`
@@ -147,7 +150,7 @@ func (r *Record) fail(reason string, visible bool, size int64) {
 	if r.SHA256 == "" {
 		r.Size = size
 	}
-	r.State, r.Closed, r.Queued, r.Visible, r.Reason = Failed, false, false, visible, archive.Printable(reason)
+	r.State, r.Closed, r.Queued, r.Settling, r.Visible, r.Reason = Failed, false, false, false, visible, archive.Printable(reason)
 }
 
 // StaysHere reports whether it is a local file, which stays on this machine: temporary or empty.
@@ -176,7 +179,7 @@ func (r *Record) splits() bool {
 // so that it can be chosen with the commit. What may have been sent already keeps its key, and a
 // replacement, a user's own external id or an e-mail need what the folder held before.
 func (r *Record) announceable() bool {
-	return r.Queued && !r.inDoubt() && !r.Refused && r.Folder != 0 && r.Within == "" && r.Replace == 0 && r.ExternalID == "" && !r.splits()
+	return r.Queued && !r.Settling && !r.inDoubt() && !r.Refused && r.Folder != 0 && r.Within == "" && r.Replace == 0 && r.ExternalID == "" && !r.splits()
 }
 
 // isAnnounced reports whether it may be sent in a run of the machine with no other record that is

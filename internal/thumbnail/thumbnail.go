@@ -73,6 +73,38 @@ func (c Cache) Has(uri string, mtime time.Time) bool {
 	return true
 }
 
+// Made reports whether there is a thumbnail of the file that this program has made, whatever the file was
+// then.
+func (c Cache) Made(uri string) bool {
+	for _, s := range sizes {
+		if c.made(c.path(s.dir, uri), uri) {
+			return true
+		}
+	}
+	return false
+}
+
+// Remove removes the thumbnails of a file that this program has made.
+func (c Cache) Remove(uri string) error {
+	var failed []error
+	for _, s := range sizes {
+		if path := c.path(s.dir, uri); c.made(path, uri) {
+			failed = append(failed, os.Remove(path))
+		}
+	}
+	return errors.Join(failed...)
+}
+
+func (c Cache) made(path, uri string) bool {
+	f, err := os.Open(path) //nolint:gosec // in the cache
+	if err != nil {
+		return false
+	}
+	defer f.Close() //nolint:errcheck // read only
+	got, err := readTexts(f)
+	return err == nil && got[keyURI] == uri && got[keyProgram] == c.program
+}
+
 // Put writes the thumbnails of a file that was changed last at mtime. A picture is made smaller where it
 // has to be.
 func (c Cache) Put(uri string, mtime time.Time, picture image.Image) error {
@@ -85,7 +117,7 @@ func (c Cache) Put(uri string, mtime time.Time, picture image.Image) error {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
 			return fmt.Errorf("thumbnail: %w", err)
 		}
-		texts := [][2]string{{keyURI, uri}, {keyTime, seconds(mtime)}, {"Software", c.program}}
+		texts := [][2]string{{keyURI, uri}, {keyTime, seconds(mtime)}, {keyProgram, c.program}}
 		if err := replace(c.path(s.dir, uri), withTexts(b.Bytes(), texts)); err != nil {
 			return fmt.Errorf("thumbnail: %w", err)
 		}
@@ -130,8 +162,9 @@ func replace(path string, b []byte) error {
 
 // The texts of a thumbnail that tell which file it is of.
 const (
-	keyURI  = "Thumb::URI"
-	keyTime = "Thumb::MTime" // seconds since 1970
+	keyURI     = "Thumb::URI"
+	keyTime    = "Thumb::MTime" // seconds since 1970
+	keyProgram = "Software"
 )
 
 // A PNG is a signature and chunks: length of the data, type, data, checksum of type and data (RFC 2083).

@@ -181,16 +181,17 @@ class Entry:
         run(self.words, done)
 
 
-def entries(paths, known=lambda path: None):
-    """Returns the entries for files. known returns what was read of a path, None if nothing was. If one
-    of the files is in no archive, there are none."""
+def entries(paths, known=lambda path: None, shown=False):
+    """Returns the entries for files, or for the directory that is shown. known returns what was read of a
+    path, None if nothing was. If one of the files is in no archive, there are none."""
     points = [MOUNTS.of(path) if path else None for path in paths]
     if not points or None in points:
         return []
     values, found = [known(path) for path in paths], []
+    menu = "shown-" if shown else ""  # entries of one name do the same, also in different menus (Nautilus 43)
     if any(may_keep(v) for v in values):
-        found.append(Entry("keep", "Keep on This Machine", ["keep", "--detach", "--window", "--", *paths]))
+        found.append(Entry(menu + "keep", "Keep on This Machine", ["keep", "--detach", "--window", "--", *paths]))
     if any(may_free(v) for v in values):
-        found.append(Entry("free", "Free", ["free", "--window", "--", *paths]))
-    found.append(Entry("show", "Show What Waits", ["uploads", "show", points[0]]))
+        found.append(Entry(menu + "free", "Free", ["free", "--window", "--", *paths]))
+    found.append(Entry(menu + "show", "Show What Waits", ["uploads", "show", points[0]]))
     return found

@@ -88,12 +88,12 @@ class ArchiveFiles(GObject.GObject, Nautilus.InfoProvider, Nautilus.MenuProvider
 
     def get_background_items(self, *args):
         """Returns those for the directory that is shown."""
-        return self.items([args[-1]])
+        return self.items([args[-1]], shown=True)
 
-    def items(self, files):
+    def items(self, files, shown=False):
         """Returns menu entries."""
         items = []
-        for entry in archivefs.entries([archivefs.path_of(file) for file in files], self.known.get):
+        for entry in archivefs.entries([archivefs.path_of(file) for file in files], self.known.get, shown):
             item = Nautilus.MenuItem(name=entry.name, label=entry.label)
             item.connect("activate", lambda _item, entry=entry: entry.start(lambda: self.changed(files)))
             items.append(item)

@@ -326,8 +326,8 @@ class Extensions(unittest.TestCase):
             ({"state": "pending"}, ["show"]), ({}, ["show"]),
         ]:
             extension.known = {} if known is None else {self.dir: known}
-            for items in extension.get_file_items([file]), extension.get_background_items("window", file):
-                self.assertEqual([item.name for item in items], ["archivefs::" + name for name in want], known)
+            for menu, items in ("", extension.get_file_items([file])), ("shown-", extension.get_background_items("window", file)):
+                self.assertEqual([item.name for item in items], ["archivefs::" + menu + name for name in want], known)
         extension.known = {self.dir: {"state": "archived"}}
         extension.get_file_items("window", [file])[0].activate(None)
         self.assertEqual((file.asked_again, extension.known), (1, {}))

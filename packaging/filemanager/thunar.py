@@ -23,12 +23,12 @@ class ArchiveFiles(GObject.GObject, Thunarx.MenuProvider, Thunarx.PropertyPagePr
 
     def get_folder_menu_items(self, _window, folder):
         """Returns those for the directory that is shown."""
-        return self.items([folder])
+        return self.items([folder], shown=True)
 
-    def items(self, files):
+    def items(self, files, shown=False):
         """Returns menu entries."""
         items = []
-        for entry in archivefs.entries([archivefs.path_of(file) for file in files]):
+        for entry in archivefs.entries([archivefs.path_of(file) for file in files], shown=shown):
             item = Thunarx.MenuItem(name=entry.name, label=entry.label, tooltip="", icon="archivefs")
             item.connect("activate", lambda _item, *_args, entry=entry: entry.start())
             items.append(item)

@@ -46,7 +46,7 @@ type Queue[J comparable] struct {
 	Busy func() bool
 
 	attempt func(ctx context.Context, of J) (wait bool, err error)
-	ready   func(of J) bool
+	ready   func(of J) (at time.Time, ok bool)
 	whose   func(of J) uint32
 	now     func() time.Time
 	// pause returns the pause after so many attempts in a row.
@@ -99,9 +99,9 @@ type person struct {
 }
 
 // New makes a queue. attempt tries a job once; it returns wait if another attempt is worthwhile
-// later. ready reports whether a job can be tried at all; it is called with the queue locked, and
-// must not call the queue. whose is the person for whom a job is done.
-func New[J comparable](attempt func(ctx context.Context, of J) (wait bool, err error), ready func(of J) bool, whose func(of J) uint32, now func() time.Time) *Queue[J] {
+// later. ready reports whether a job can be tried at all, and from when on; it is called with the
+// queue locked, and must not call the queue. whose is the person for whom a job is done.
+func New[J comparable](attempt func(ctx context.Context, of J) (wait bool, err error), ready func(of J) (at time.Time, ok bool), whose func(of J) uint32, now func() time.Time) *Queue[J] {
 	ctx, stop := context.WithCancel(context.Background()) //nolint:gosec // Close calls stop
 	return &Queue[J]{attempt: attempt, ready: ready, whose: whose, people: map[uint32]*person{}, now: now, pause: pauseAfter, ctx: ctx, stop: stop, changed: make(chan struct{})}
 }
@@ -228,12 +228,19 @@ func (q *Queue[J]) startDueLocked(now time.Time) (next time.Time) {
 // +checklocks:q.mu
 func (q *Queue[J]) nextLocked(now time.Time) (next *job[J], due time.Time) {
 	for _, j := range q.jobs {
+		if j.active || next != nil && !j.before(next) {
+			continue
+		}
+		at, ok := q.ready(j.of)
+		if at.Before(j.due) {
+			at = j.due
+		}
 		switch {
-		case j.active || next != nil && !j.before(next) || !q.ready(j.of):
-		case !j.due.After(now):
+		case !ok:
+		case !at.After(now):
 			next = j
-		case due.IsZero() || j.due.Before(due):
-			due = j.due
+		case due.IsZero() || at.Before(due):
+			due = at
 		}
 	}
 	return next, due
@@ -330,7 +337,7 @@ func pauseAfter(tries int) time.Duration {
 	return retry.Backoff{First: firstPause, Longest: longestPause, Less: 0.25}.After(tries)
 }
 
-// Drain returns when every ready job was done or refused, or was tried once more and the service
+// Drain returns when every job that is ready now was done or refused, or was tried once more and the service
 // could not accept it (ErrAway), or when ctx is done. Jobs in doubt (ErrInDoubt) are tried again
 // and again.
 func (q *Queue[J]) Drain(ctx context.Context) error {
@@ -342,7 +349,10 @@ func (q *Queue[J]) Drain(ctx context.Context) error {
 		j.tries, j.due = 0, time.Time{}
 	}
 	q.startLocked()
-	left := func(j *job[J]) bool { return q.ready(j.of) && (j.late || j.tried.Before(began)) }
+	left := func(j *job[J]) bool {
+		at, ok := q.ready(j.of)
+		return ok && !at.After(q.now()) && (j.late || j.tried.Before(began))
+	}
 	for q.active > 0 || !q.breaker.Tripped() && slices.ContainsFunc(q.jobs, left) {
 		if err := q.awaitLocked(ctx); err != nil {
 			return err

@@ -71,10 +71,10 @@ func (a *fakeAttempts) tried() (n int) {
 	return n
 }
 
-func (a *fakeAttempts) ready(up int) bool {
+func (a *fakeAttempts) ready(up int) (time.Time, bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return !a.notReady[up]
+	return time.Time{}, !a.notReady[up]
 }
 
 func (a *fakeAttempts) attempts(up int) int {
@@ -467,7 +467,7 @@ func TestPeopleTakeTurnsInTheQueue(t *testing.T) {
 		<-end[up]
 		return false, nil
 	}
-	q := New(attempt, func(int) bool { return true }, hundred, time.Now)
+	q := New(attempt, func(int) (time.Time, bool) { return time.Time{}, true }, hundred, time.Now)
 	for _, up := range seq(0, 40) { // of one person
 		q.Add(up)
 	}

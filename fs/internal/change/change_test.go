@@ -13,6 +13,7 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/cache"
 	"github.com/archivefs/archivefs/fs/internal/background"
 	"github.com/archivefs/archivefs/fs/internal/content"
 	"github.com/archivefs/archivefs/fs/internal/errno"
@@ -77,6 +78,12 @@ type desk struct {
 	folder, inbox *tree.Dir
 }
 
+// noThumbnails is a mount that makes no thumbnails.
+type noThumbnails struct{}
+
+func (noThumbnails) Has(string) bool { return false }
+func (noThumbnails) Remove(string)   {}
+
 func newDesk(t *testing.T, readOnly, allowDelete bool) *desk {
 	t.Helper()
 	log := logrus.New()
@@ -90,6 +97,15 @@ func newDesk(t *testing.T, readOnly, allowDelete bool) *desk {
 			t.Error(err)
 		}
 	})
+	cached, err := cache.OpenContent(cache.Options{Dir: t.TempDir(), Limit: 1 << 20, Log: log})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := cached.Close(); err != nil {
+			t.Error(err)
+		}
+	})
 	d := &desk{service: &service{}}
 	s := staging.New(staging.Config{
 		Spool: spooltest.Empty(t), State: kept, ReadOnly: readOnly,
@@ -98,7 +114,7 @@ func newDesk(t *testing.T, readOnly, allowDelete bool) *desk {
 	}, time.Now)
 	s.Contents = content.New(t.Context(), content.Config{
 		Config: remote.Config{Archive: d.service, TTL: time.Hour, Listings: 16, Log: log, Now: time.Now, Work: new(background.Work), Answers: s.Wake},
-		Mode:   view.Original, Memory: new(background.Memory),
+		Mode:   view.Original, Content: cached, Thumbnails: noThumbnails{}, Memory: new(background.Memory),
 		Staged: &s.Placing, NewLeaf: s.LeafFor, Changed: func(*tree.Dir, []string) {},
 	})
 	d.Files = New(s, kept, allowDelete)

@@ -121,6 +121,7 @@ func (c *Files) Unlink(ctx context.Context, d *tree.Dir, name string) error {
 	}
 	d.Outdate()
 	f.Remove()
+	c.s.Vanishing.From(d, doc.ID, e.Name)
 	c.forgetShown(d, e, name)
 	return nil
 }

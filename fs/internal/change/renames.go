@@ -160,7 +160,7 @@ func (c *Files) syncRemovals(e *tree.Entry) error {
 var errUnclear = errors.New("it is unclear whether it was archived")
 
 // archiveDocument moves an inbox document into a folder of the archive, with the keywords that were
-// set on it. Open handles keep their file, even if the service gives the document a new id.
+// set on it, else those that the folder gives to what is put there. Open handles keep their file, even if the service gives the document a new id.
 func (c *Files) archiveDocument(ctx context.Context, d *tree.Dir, e *tree.Entry, to *tree.Dir, newName string) error {
 	if err := c.syncRemovals(e); err != nil {
 		return err
@@ -169,7 +169,10 @@ func (c *Files) archiveDocument(ctx context.Context, d *tree.Dir, e *tree.Entry,
 		return err
 	}
 	inbox := *e.Doc.Load()
-	keywords, _ := c.state.Keywords(inbox.ID)
+	keywords, own := c.state.Keywords(inbox.ID)
+	if !own {
+		keywords = c.s.Defaults(to).Keywords
+	}
 	target := archive.ArchiveTarget{Folder: to.ID(), Name: names.ToSend(&inbox, e.Name, newName), Keywords: keywords}
 	before := c.documentIDs(to)
 	var archived *archive.Document
@@ -209,7 +212,7 @@ func (c *Files) archiveDocument(ctx context.Context, d *tree.Dir, e *tree.Entry,
 			c.s.Service.Log.Warnf("list after archiving: %v", err) // it is archived nevertheless
 		}
 	}
-	if keywords != nil {
+	if own {
 		if err := c.state.SetKeywords(inbox.ID, nil); err != nil {
 			c.s.Service.Log.Warnf("forget keywords of document %d: %v", inbox.ID, err)
 		}
@@ -317,7 +320,7 @@ func (c *Files) copyAndHide(ctx context.Context, d *tree.Dir, e *tree.Entry, new
 	if err != nil {
 		return err
 	}
-	if err := f.CopyContent(ctx, up); err != nil {
+	if err := f.CopyTo(ctx, up); err != nil {
 		c.s.Discard(up)
 		return err
 	}
@@ -443,6 +446,8 @@ func (c *Files) mayReplace(d *tree.Dir, name string, over *tree.Entry) (*archive
 		return nil, errno.ErrOverArchived
 	case doc != nil && d.StaysLocal(name):
 		return nil, errno.Refuse(syscall.EPERM, "a document has the temporary name")
+	case staging.FileOf(d, over).StaysBeside():
+		return nil, nil
 	case doc != nil && c.s.Service.Archive.LacksReplace():
 		return nil, errno.ErrNoReplace
 	case doc != nil && over.Busy():
@@ -470,7 +475,7 @@ func (c *Files) recallForLocked(f *staging.File, up *spool.Upload, other *stagin
 			return err
 		}
 	}
-	if other == nil {
+	if other == nil || other.StaysBeside() {
 		return nil
 	}
 	if up := other.Pending(); up != nil && up.Record().Queued {
@@ -516,7 +521,11 @@ func retarget(r *spool.Record, place spool.Record) {
 // file stands for that document and holds its new bytes.
 // +checklocks:f.Commit
 func (c *Files) moveToLocked(f *staging.File, to *tree.Dir, name string, over *tree.Entry, replaced *archive.Document) {
-	if over != nil {
+	switch {
+	case over == nil:
+	case staging.FileOf(to, over).StaysBeside():
+		c.s.StepAside(to, over)
+	default:
 		staging.FileOf(to, over).Remove()
 	}
 	from, _ := f.Place()

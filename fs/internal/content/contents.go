@@ -23,8 +23,10 @@ type Config struct {
 	Mode    view.Mode
 	Content *cache.Content
 	Facts   *cache.Facts
-	// Thumbnails permits downloads of documents for the thumbnails of file managers.
-	Thumbnails bool
+	// DownloadsForThumbnails permits downloads of documents for the thumbnails of file managers.
+	DownloadsForThumbnails bool
+	// Thumbnails are those that the mount itself makes.
+	Thumbnails Thumbnails
 	// Crawlers permits downloads of documents by search indexers and backup programs.
 	Crawlers bool
 	// ReadAhead is how many document prefetches may be in flight; 0 disables them.
@@ -53,8 +55,11 @@ type Contents struct {
 	// Walks and ReadAhead prefetch listings and contents.
 	Walks     *prefetch.Walks
 	ReadAhead *prefetch.ReadAhead
+	// Vanishing forgets what is not in the archive any more.
+	Vanishing *Vanishing
 
-	thumbnails  bool
+	thumbnails  Thumbnails
+	downloads   bool // for thumbnails
 	crawlers    bool
 	reads       func(*os.File) bool
 	dataChanged func(doc archive.ID)
@@ -73,19 +78,25 @@ func New(ctx context.Context, c Config) *Contents {
 	if c.Known != nil {
 		reps.Kept = c.Known.Representation()
 	}
-	return &Contents{
+	vanishing := &Vanishing{ctx: ctx}
+	contents := &Contents{
 		Tree: tree.New(tree.Config{
 			Service: service, Reps: reps, Lengths: &view.Lengths{Representations: reps, Facts: c.Facts}, Started: c.Now(),
-			Staged: c.Staged, Changed: c.Changed, Expanded: c.Memory.Expanded, NewLeaf: c.NewLeaf,
+			Staged: c.Staged, Changed: c.Changed, Vanished: vanishing.From, Expanded: c.Memory.Expanded, NewLeaf: c.NewLeaf,
 		}),
 		Content: c.Content, Facts: c.Facts, Errnos: errno.NewLog(c.Log, c.Now),
 		Walks: prefetch.NewWalks(ctx, prefetch.Options{
 			Service: c.Archive, Answered: service.Answered, Folders: service.Children, Documents: service.Documents,
 			List: c.List, Decoded: c.Memory.Decoded, Near: c.Near, Go: c.Work.Go, Now: c.Now,
 		}),
-		ReadAhead:  prefetch.NewReadAhead(ctx, c.ReadAhead, c.Work.Go, c.Now),
-		thumbnails: c.Thumbnails, crawlers: c.Crawlers, reads: c.Reads, dataChanged: c.DataChanged,
+		ReadAhead: prefetch.NewReadAhead(ctx, c.ReadAhead, c.Work.Go, c.Now), Vanishing: vanishing,
+		thumbnails: c.Thumbnails, downloads: c.DownloadsForThumbnails, crawlers: c.Crawlers, reads: c.Reads, dataChanged: c.DataChanged,
 	}
+	vanishing.c = contents
+	if c.Known != nil {
+		c.Known.Vanished = vanishing.Documents
+	}
+	return contents
 }
 
 // open opens the content of key. What is kept serves while the service is away, however old it is.

@@ -3,6 +3,7 @@ package content
 import (
 	"context"
 	"errors"
+	"io"
 	"syscall"
 	"time"
 
@@ -495,6 +496,30 @@ func (f *File) OpenView(ctx context.Context, a Access) (v *Reader, same bool, er
 		return nil, false, errors.Join(syscall.ESTALE, r.Close())
 	}
 	return v, same, nil
+}
+
+// CopyTo writes the document's content to w.
+func (f *File) CopyTo(ctx context.Context, w io.WriterAt) error {
+	r, err := f.OpenContent(ctx)
+	if err != nil {
+		return err
+	}
+	defer r.Close() //nolint:errcheck // read only
+	buf := make([]byte, 1<<20)
+	for off := int64(0); off < r.Size(); {
+		n, err := r.ReadAt(ctx, buf, off)
+		if n == 0 && err != nil {
+			if err == io.EOF { //nolint:errorlint // io.ReaderAt returns io.EOF itself
+				return io.ErrUnexpectedEOF
+			}
+			return err
+		}
+		if _, err := w.WriteAt(buf[:n], off); err != nil {
+			return err
+		}
+		off += int64(n)
+	}
+	return nil
 }
 
 // OpenContent opens what the file's handles read, else what the service has, for a handle that is

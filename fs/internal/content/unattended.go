@@ -12,14 +12,14 @@ import (
 // come across, most of them completely. A file manager then shows an icon of the file's type; an indexer
 // finds a document by its name; a backup program says which files it left out.
 var (
-	errThumbnail = errno.Refuse(syscall.EACCES, "no document is downloaded for a thumbnail (--thumbnails download allows it)")
+	ErrThumbnail = errno.Refuse(syscall.EACCES, "no document is downloaded for a thumbnail (--thumbnails download allows it)")
 	errCrawler   = errno.Refuse(syscall.EACCES, "no document is downloaded for a search index or a backup (--crawlers allows it)")
 )
 
 // Unattended returns why a process may not open the document: that would download it for a program
 // that nobody waits for. Cached documents can be read by all.
 func (f *File) Unattended(pid uint32) error {
-	if f.As != nil || f.Env.thumbnails && f.Env.crawlers {
+	if f.As != nil || f.Env.downloads && f.Env.crawlers {
 		return nil
 	}
 	doc := f.Document().ID
@@ -29,8 +29,8 @@ func (f *File) Unattended(pid uint32) error {
 	}
 	switch callers.Of(pid) {
 	case callers.Thumbnailer:
-		if !f.Env.thumbnails {
-			return errThumbnail
+		if !f.Env.downloads {
+			return ErrThumbnail
 		}
 	case callers.Crawler:
 		if !f.Env.crawlers {

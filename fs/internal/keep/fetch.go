@@ -122,11 +122,9 @@ func (f *fetching) ended(it *item, size int64, err error) (pause time.Duration) 
 	switch {
 	case err == nil:
 		f.failures = 0
-		f.k.note(func(s *Status) {
-			s.Bytes += size - it.had
-			if it.missing {
-				s.Missing--
-				s.MissingBytes -= max(it.size, 0)
+		f.k.note(func(*Status) {
+			for _, c := range it.under {
+				c.fetched(it, size)
 			}
 		})
 		return 0

@@ -10,6 +10,7 @@
 package keep
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"slices"
@@ -71,7 +72,10 @@ type Keeper struct {
 	changed   bool               // +checklocks:mu
 	stopRound context.CancelFunc // +checklocks:mu
 	wake      chan struct{}      // has a token after marks were changed
-	status    Status             // +checklocks:mu
+	// status is without what total and found say: what the last round found, and what was fetched since.
+	status Status  // +checklocks:mu
+	total  *Count  // +checklocks:mu
+	found  []*Mark // +checklocks:mu
 }
 
 // New makes a Keeper with the marks of the state. Start begins the work, which ends with ctx.
@@ -257,7 +261,7 @@ func lineOf(d *tree.Dir) (kept state.Kept) {
 	return kept
 }
 
-// marked returns the marks, folders first, in the order of their ids.
+// marked returns the marks: folders first, those above others before them, in the order of their ids.
 func (k *Keeper) marked() ([]state.KeptID, map[state.KeptID]state.Kept) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -269,7 +273,7 @@ func (k *Keeper) marked() ([]state.KeptID, map[state.KeptID]state.Kept) {
 		case a.Document != b.Document:
 			return 1
 		}
-		return int(a.ID - b.ID)
+		return cmp.Or(len(marks[a].Line)-len(marks[b].Line), cmp.Compare(a.ID, b.ID))
 	})
 	return ids, marks
 }

@@ -53,7 +53,7 @@ func (k *Keeper) begin(stop context.CancelFunc) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if len(k.marks) == 0 && !k.changed {
-		k.running, k.stopRound, k.status = false, nil, Status{}
+		k.running, k.stopRound, k.status, k.total, k.found = false, nil, Status{}, nil, nil
 		return false
 	}
 	if k.changed {
@@ -111,9 +111,11 @@ type plan struct {
 	pins, seen map[archive.ID]bool
 	prints     map[archive.ID]uint64
 	todo       []item
-	bytes      int64 // of the contents that are here
-	gone       int
-	paths      []string
+	// total counts all documents, and found and marks those of each mark that was found.
+	total *Count
+	found []*Mark
+	marks map[state.KeptID]*Mark
+	gone  int // marks that the service does not show
 	// partial says that a listing is not there, and may be again. away is why, if the service answers
 	// no request, failed if it does.
 	partial      bool
@@ -128,31 +130,17 @@ type item struct {
 	had      int64 // bytes that are here
 	missing  bool  // it is not here, or has changed since
 	dir      *tree.Dir
+	under    []*Count // that count it
 }
 
 // list finds out what is to be kept, and lets go what is not.
 func (k *Keeper) list(ctx context.Context) *plan {
 	p := &plan{
 		keys: map[cache.Key]bool{}, pins: map[archive.ID]bool{0: true}, seen: map[archive.ID]bool{}, prints: map[archive.ID]uint64{},
+		marks: map[state.KeptID]*Mark{}, total: new(Count),
 	}
-	ids, marks := k.marked()
-	for _, of := range ids {
-		d, err := k.find(ctx, of, marks[of])
-		switch {
-		case err != nil:
-			p.fail(err)
-		case d == nil:
-			p.gone++
-		case of.Document:
-			p.paths = append(p.paths, pathOf(d, of.ID))
-			k.add(p, d, d.Document(of.ID))
-		default:
-			p.paths = append(p.paths, "/"+archive.Printable(d.Path()))
-			k.visit(ctx, p, d)
-		}
-		for _, at := range marks[of].Line {
-			p.pins[at] = true
-		}
+	for _, visit := range k.locate(ctx, p) {
+		visit([]*Count{p.total})
 	}
 	if ctx.Err() != nil {
 		return p
@@ -160,28 +148,51 @@ func (k *Keeper) list(ctx context.Context) *plan {
 	if !p.partial {
 		k.Contents.Content.Kept.LetGo(p.keys)
 		k.prints = p.prints
-		if len(ids) == 0 {
-			p.pins = map[archive.ID]bool{}
-		}
 		if k.Known != nil {
 			k.Known.Pin(p.pins)
 		}
 	}
 	slices.SortStableFunc(p.todo, func(a, b item) int { return missingFirst(b.missing) - missingFirst(a.missing) })
-	k.note(func(s *Status) {
-		s.Documents, s.Bytes, s.Missing, s.MissingBytes, s.Gone = len(p.keys), p.bytes, 0, 0, p.gone
-		s.Paths = p.paths
-		for i := range p.todo {
-			if p.todo[i].missing {
-				s.Missing++
-				s.MissingBytes += max(p.todo[i].size, 0)
-			}
-		}
-		if !p.partial && p.failed == nil && k.Contents.Service.Away() == nil {
-			s.Listed = k.Contents.Service.Now()
-		}
-	})
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.total, k.found, k.status.Gone = p.total, p.found, p.gone
+	if !p.partial && p.failed == nil && k.Contents.Service.Away() == nil {
+		k.status.Listed = k.Contents.Service.Now()
+	}
 	return p
+}
+
+// locate finds the marks, and returns what visits each of them, which has to wait until all are known.
+func (k *Keeper) locate(ctx context.Context, p *plan) (visits []func(under []*Count)) {
+	ids, marks := k.marked()
+	for _, of := range ids {
+		for _, at := range marks[of].Line {
+			p.pins[at] = true
+		}
+		d, err := k.find(ctx, of, marks[of])
+		if err != nil {
+			p.fail(err)
+			continue
+		}
+		if d == nil {
+			p.gone++
+			continue
+		}
+		m := &Mark{ID: of.ID, Document: of.Document}
+		if of.Document {
+			m.Path = pathOf(d, of.ID)
+			doc := d.Document(of.ID)
+			visits = append(visits, func(under []*Count) { k.add(p, d, doc, under) })
+		} else {
+			m.Path = "/" + archive.Printable(d.Path())
+			visits = append(visits, func(under []*Count) { k.visit(ctx, p, d, under) })
+		}
+		p.found, p.marks[of] = append(p.found, m), m
+	}
+	if len(ids) == 0 {
+		clear(p.pins)
+	}
+	return visits
 }
 
 // pathOf returns the path of a document, for messages.
@@ -294,12 +305,13 @@ func (k *Keeper) moved(of state.KeptID, d *tree.Dir) {
 	k.marks[of] = kept
 }
 
-// visit adds the documents in and below a directory. It lists them as a program that walks would, so
-// that a large tree costs few requests.
-func (k *Keeper) visit(ctx context.Context, p *plan, d *tree.Dir) {
+// visit adds the documents in and below a directory, and counts them. It lists them as a program that
+// walks would, so that a large tree costs few requests.
+func (k *Keeper) visit(ctx context.Context, p *plan, d *tree.Dir, under []*Count) {
 	if d.IsLocal() || p.seen[d.ID()] || ctx.Err() != nil {
 		return
 	}
+	under = p.under(state.KeptID{ID: d.ID()}, under)
 	p.seen[d.ID()], p.pins[d.ID()] = true, true
 	walks := k.Contents.Walks
 	walks.Opening(ctx, asProgram, content.Walked{Dir: d, Env: k.Contents}.Line())
@@ -313,21 +325,29 @@ func (k *Keeper) visit(ctx context.Context, p *plan, d *tree.Dir) {
 	docs := d.Documents()
 	d.Compact()
 	for _, doc := range docs {
-		k.add(p, d, doc)
+		k.add(p, d, doc, under)
 	}
 	for _, sub := range d.Subfolders() {
-		k.visit(ctx, p, sub)
+		k.visit(ctx, p, sub, under)
 	}
 }
 
+// under adds the count of a folder or document, if that is marked, to those above.
+func (p *plan) under(of state.KeptID, above []*Count) []*Count {
+	if m := p.marks[of]; m != nil {
+		return append(slices.Clip(above), &m.Count)
+	}
+	return above
+}
+
 // add adds a document of a directory, and makes its content stay.
-func (k *Keeper) add(p *plan, d *tree.Dir, doc *archive.Document) {
+func (k *Keeper) add(p *plan, d *tree.Dir, doc *archive.Document, under []*Count) {
 	if doc == nil {
 		return
 	}
 	it := item{
 		key:      cache.Key{Document: doc.ID, Representation: k.Contents.Reps.Of(doc.ID)},
-		archived: d.Kind.Archives(), size: archive.SizeUnknown, dir: d,
+		archived: d.Kind.Archives(), size: archive.SizeUnknown, dir: d, under: p.under(state.KeptID{Document: true, ID: doc.ID}, under),
 	}
 	k.mu.Lock()
 	if rep := k.instead[doc.ID]; rep != 0 {
@@ -350,9 +370,12 @@ func (k *Keeper) add(p *plan, d *tree.Dir, doc *archive.Document) {
 	if here {
 		k.compare(it.key, held)
 		it.had = held.Size
-		p.bytes += held.Size
 	}
-	if it.missing = !here || changed; it.missing || k.outdated(&it, held) {
+	it.missing = !here || changed
+	for _, c := range it.under {
+		c.add(&it)
+	}
+	if it.missing || k.outdated(&it, held) {
 		p.todo = append(p.todo, it)
 	}
 }

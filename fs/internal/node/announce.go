@@ -29,6 +29,10 @@ import (
 // whoever looked it up knows it, too. A name that has changed once more by then fails as well.
 //
 // The herald holds the lock of the directory meanwhile. Its answers wait for nothing.
+//
+// A file manager that was refused a thumbnail looks for it again when the document's attributes change. So
+// when previews have become thumbnails, the herald calls chmod(2) for their documents, which changes
+// nothing in an archive. The real inode answers.
 
 const (
 	// gather is how long changes of names are gathered for one herald.
@@ -42,6 +46,8 @@ type Change struct {
 	Name   string
 	Folder bool // it is a folder's; known only of one that has come
 	Gone   bool
+	// Picture: the name is as it was, and its document has a thumbnail now.
+	Picture bool
 }
 
 // Herald tells the programs on this machine that names in the directory at a path have changed.
@@ -61,7 +67,7 @@ type announcements struct {
 	// ctx ends with Stop.
 	ctx  context.Context    // +checklocks:mu
 	stop context.CancelFunc // +checklocks:mu
-	// names are those that changed in each directory.
+	// names are those that changed in each directory, true for those of which only the thumbnail did.
 	names map[*tree.Dir]map[string]bool // +checklocks:mu
 	// telling says that a goroutine tells them.
 	telling bool // +checklocks:mu
@@ -71,7 +77,7 @@ type announcements struct {
 type announcement struct {
 	d      *tree.Dir
 	thread atomic.Uint32
-	gone   map[string]bool // of each name that it tells
+	byName map[string]Change
 }
 
 // Start sets the herald of the mount at dir.
@@ -94,7 +100,12 @@ func (a *announcements) Stop() {
 
 // Announce tells the programs on this machine that names of a directory have changed at the service. It
 // does not block and may be called with any lock held.
-func (k *Kernel) Announce(d *tree.Dir, names []string) {
+func (k *Kernel) Announce(d *tree.Dir, names []string) { k.announce(d, names, false) }
+
+// AnnouncePictures tells them that documents have thumbnails now, as Announce does.
+func (k *Kernel) AnnouncePictures(d *tree.Dir, names []string) { k.announce(d, names, true) }
+
+func (k *Kernel) announce(d *tree.Dir, names []string, pictures bool) {
 	a := &k.Announcements
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -108,7 +119,8 @@ func (k *Kernel) Announce(d *tree.Dir, names []string) {
 		a.names[d] = map[string]bool{}
 	}
 	for _, name := range names {
-		a.names[d][name] = true
+		only, known := a.names[d][name]
+		a.names[d][name] = pictures && (only || !known)
 	}
 	if !a.telling {
 		a.telling = true
@@ -149,21 +161,24 @@ func (k *Kernel) tell() {
 
 // changesOf returns what became of names in a directory.
 func changesOf(d *tree.Dir, names map[string]bool) (changes []Change) {
-	for name := range names {
+	for name, picture := range names {
 		if len(changes) == mostNames {
 			break
 		}
 		e := d.Get(name)
-		changes = append(changes, Change{Name: name, Folder: e != nil && e.Dir != nil, Gone: e == nil})
+		if picture && e == nil {
+			continue
+		}
+		changes = append(changes, Change{Name: name, Folder: e != nil && e.Dir != nil, Gone: e == nil, Picture: picture})
 	}
 	return changes
 }
 
 // send has the herald tell changes in one directory.
 func (a *announcements) send(ctx context.Context, herald Herald, path string, d *tree.Dir, changes []Change) error {
-	told := &announcement{d: d, gone: map[string]bool{}}
+	told := &announcement{d: d, byName: map[string]Change{}}
 	for _, c := range changes {
-		told.gone[c.Name] = c.Gone
+		told.byName[c.Name] = c
 	}
 	a.active.Store(told)
 	defer a.active.Store(nil)
@@ -172,25 +187,29 @@ func (a *announcements) send(ctx context.Context, herald Herald, path string, d 
 
 // heralded returns what the herald tells with a request for a name in d. ok is false for the requests
 // of all others.
-func (a *announcements) heralded(ctx context.Context, d *tree.Dir, name string) (gone, ok bool) {
+func (a *announcements) heralded(ctx context.Context, d *tree.Dir, name string) (c Change, ok bool) {
 	told := a.active.Load()
 	if told == nil || told.d != d {
-		return false, false
+		return c, false
 	}
 	if thread := told.thread.Load(); thread == 0 || thread != callerPID(ctx) {
-		return false, false
+		return c, false
 	}
-	gone, ok = told.gone[name]
-	return gone, ok
+	c, ok = told.byName[name]
+	return c, ok
 }
 
 // heraldedLookup answers a lookup by the herald.
-func (n *dirNode) heraldedLookup(ctx context.Context, gone bool, out *fuse.EntryOut) (*fusefs.Inode, syscall.Errno) {
+func (n *dirNode) heraldedLookup(ctx context.Context, c Change, out *fuse.EntryOut) (*fusefs.Inode, syscall.Errno) {
 	out.SetEntryTimeout(0)
-	if !gone {
-		return nil, syscall.ENOENT
+	if c.Gone {
+		return n.mark(ctx, fuse.S_IFREG, out), 0
 	}
-	return n.mark(ctx, fuse.S_IFREG, out), 0
+	if e := n.d.Get(c.Name); c.Picture && e != nil {
+		n.k.fillEntry(n.d, e, out)
+		return n.nodeOf(ctx, e), 0
+	}
+	return nil, syscall.ENOENT
 }
 
 // mark returns an inode that stands for a name for the length of a system call.
@@ -203,16 +222,16 @@ func (n *dirNode) mark(ctx context.Context, kind uint32, out *fuse.EntryOut) *fu
 }
 
 // heraldedNew answers mknod and mkdir by the herald.
-func (n *dirNode) heraldedNew(ctx context.Context, name string, gone bool, kind uint32, out *fuse.EntryOut) (*fusefs.Inode, syscall.Errno) {
-	if gone || n.d.Get(name) == nil {
+func (n *dirNode) heraldedNew(ctx context.Context, c Change, kind uint32, out *fuse.EntryOut) (*fusefs.Inode, syscall.Errno) {
+	if c.Gone || n.d.Get(c.Name) == nil {
 		return nil, syscall.ENOENT // it has changed once more
 	}
 	return n.mark(ctx, kind, out), 0
 }
 
 // heraldedRemoval answers unlink and rmdir by the herald.
-func (n *dirNode) heraldedRemoval(name string, gone bool) syscall.Errno {
-	if !gone || n.d.Get(name) != nil {
+func (n *dirNode) heraldedRemoval(c Change) syscall.Errno {
+	if !c.Gone || n.d.Get(c.Name) != nil {
 		return syscall.EEXIST // as above
 	}
 	return 0

@@ -85,8 +85,8 @@ func (n *dirNode) Lookup(ctx context.Context, name string, out *fuse.EntryOut) (
 		}
 		return n.k.showControl(ctx, &n.Inode, searches, out)
 	}
-	if gone, ok := n.k.Announcements.heralded(ctx, d, name); ok {
-		return n.heraldedLookup(ctx, gone, out)
+	if c, ok := n.k.Announcements.heralded(ctx, d, name); ok {
+		return n.heraldedLookup(ctx, c, out)
 	}
 	content.Walked{Dir: d, Env: n.k.Contents}.LookingUp(ctx, name)
 	e, err := d.Tree.Lookup(ctx, d, name)
@@ -138,24 +138,21 @@ var (
 // OpendirHandle lists the directory, from the service unless a fresh listing is known. A directory
 // that cannot be listed is an error, never an empty listing.
 func (n *dirNode) OpendirHandle(ctx context.Context, _ uint32) (fusefs.FileHandle, uint32, syscall.Errno) {
-	walks, pid := n.k.Walks, callerPID(ctx)
+	walks, pid, walked := n.k.Walks, callerPID(ctx), content.Walked{Dir: n.d, Env: n.k.Contents}
 	defer walks.Opened(pid)
-	w := walks.Opening(ctx, pid, content.Walked{Dir: n.d, Env: n.k.Contents}.Line())
+	walk := walks.Opening(ctx, pid, walked.Line())
 	if err := n.d.Tree.Load(ctx, n.d, tree.NeedListing); err != nil {
 		return nil, 0, n.k.Errnos.Of("list", n.d.Path(), err)
 	}
-	if w == nil {
-		n.k.Watch.Looked(n.d)
-	}
-	byName := content.Walked{Dir: n.d, Env: n.k.Contents}.ByName(w)
+	byName := walked.ByName(walk)
 	if !byName {
 		n.k.Reps.Settle(ctx) // lengths depend on it
 	}
 	h := &dirHandle{n: n, extra: n.d.Kind == tree.RootDir && n.k.Control.Searches() != nil}
 	h.listing, h.entries = listingOf(n.d, byName)
 	h.listing.searches = h.extra
-	if w == nil {
-		n.showPictures(ctx, h.entries)
+	if walk == nil {
+		n.looked(ctx, h.entries)
 	}
 	if h.keep, h.drop = n.list.opening(h.listing); h.keep {
 		return h, fuse.FOPEN_CACHE_DIR | fuse.FOPEN_KEEP_CACHE, 0
@@ -163,13 +160,12 @@ func (n *dirNode) OpendirHandle(ctx context.Context, _ uint32) (fusefs.FileHandl
 	return h, 0, 0
 }
 
-// showPictures has thumbnails made of what a file manager of the user shows.
-func (n *dirNode) showPictures(ctx context.Context, entries []*tree.Entry) {
-	if !n.k.Pictures.Wants() {
-		return
-	}
+// looked notes that a program looks at the directory by itself, not in a walk: it is watched, and a file
+// manager of the user gets thumbnails.
+func (n *dirNode) looked(ctx context.Context, entries []*tree.Entry) {
+	n.k.Watch.Looked(n.d)
 	caller, ok := fuse.FromContext(ctx)
-	if !ok || int(caller.Uid) != os.Geteuid() || callers.Of(caller.Pid) != callers.FileManager {
+	if !n.k.Pictures.Wants() || !ok || int(caller.Uid) != os.Geteuid() || callers.Of(caller.Pid) != callers.FileManager {
 		return
 	}
 	var docs []pictures.Document
@@ -186,7 +182,7 @@ func (n *dirNode) showPictures(ctx context.Context, entries []*tree.Entry) {
 			})
 		}
 	}
-	n.k.Pictures.Show(docs)
+	n.k.Pictures.Show(docs, func(names []string) { n.k.AnnouncePictures(n.d, names) })
 }
 
 // Releasedir closes the handle. It compacts a directory that a walk listed by name only.
@@ -300,8 +296,8 @@ func (n *dirNode) Mknod(ctx context.Context, name string, mode, _ uint32, out *f
 	if mode&syscall.S_IFMT != syscall.S_IFREG {
 		return nil, n.k.Errnos.Of("mknod", n.d.PathOf(name), errNoLinks)
 	}
-	if gone, ok := n.k.Announcements.heralded(ctx, n.d, name); ok {
-		return n.heraldedNew(ctx, name, gone, fuse.S_IFREG, out)
+	if c, ok := n.k.Announcements.heralded(ctx, n.d, name); ok {
+		return n.heraldedNew(ctx, c, fuse.S_IFREG, out)
 	}
 	e, h, err := n.k.Files.CreateOpen(context.WithoutCancel(ctx), n.d, name, accessOf(ctx, syscall.O_WRONLY), false)
 	if err != nil {
@@ -323,8 +319,8 @@ func (n *dirNode) Symlink(_ context.Context, _, name string, _ *fuse.EntryOut) (
 // Mkdir creates a folder at the service, or a local directory for a junk name.
 func (n *dirNode) Mkdir(ctx context.Context, name string, _ uint32, out *fuse.EntryOut) (*fusefs.Inode, syscall.Errno) {
 	d := n.d
-	if gone, ok := n.k.Announcements.heralded(ctx, d, name); ok {
-		return n.heraldedNew(ctx, name, gone, fuse.S_IFDIR, out)
+	if c, ok := n.k.Announcements.heralded(ctx, d, name); ok {
+		return n.heraldedNew(ctx, c, fuse.S_IFDIR, out)
 	}
 	var e *tree.Entry
 	errno := n.k.changeNames(ctx, func(ctx context.Context) syscall.Errno {
@@ -342,8 +338,8 @@ func (n *dirNode) Mkdir(ctx context.Context, name string, _ uint32, out *fuse.En
 // Unlink removes a file that was never archived or, where allowed, an inbox document.
 func (n *dirNode) Unlink(ctx context.Context, name string) syscall.Errno {
 	d := n.d
-	if gone, ok := n.k.Announcements.heralded(ctx, d, name); ok {
-		return n.heraldedRemoval(name, gone)
+	if c, ok := n.k.Announcements.heralded(ctx, d, name); ok {
+		return n.heraldedRemoval(c)
 	}
 	return n.k.changeNames(ctx, func(ctx context.Context) syscall.Errno {
 		return n.k.Errnos.Of("remove", d.PathOf(name), n.k.Files.Unlink(ctx, d, name))
@@ -353,8 +349,8 @@ func (n *dirNode) Unlink(ctx context.Context, name string) syscall.Errno {
 // Rmdir removes a directory that exists only on this machine.
 func (n *dirNode) Rmdir(ctx context.Context, name string) syscall.Errno {
 	d := n.d
-	if gone, ok := n.k.Announcements.heralded(ctx, d, name); ok {
-		return n.heraldedRemoval(name, gone)
+	if c, ok := n.k.Announcements.heralded(ctx, d, name); ok {
+		return n.heraldedRemoval(c)
 	}
 	return n.k.changeNames(ctx, func(ctx context.Context) syscall.Errno {
 		return n.k.Errnos.Of("rmdir", d.PathOf(name), n.k.Files.Folders.Rmdir(ctx, d, name))

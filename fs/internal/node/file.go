@@ -82,6 +82,9 @@ func (n *fileNode) Open(ctx context.Context, flags uint32) (fusefs.FileHandle, u
 	if f.Pending() == nil {
 		if !a.Write {
 			if err := f.Unattended(a.PID); err != nil {
+				if errors.Is(err, content.ErrThumbnail) {
+					n.k.Pictures.Await(ctx, f.Document().ID)
+				}
 				return nil, 0, n.k.Errnos.Of("open", "", err) // without a path: logged once for a whole folder
 			}
 		}

@@ -11,6 +11,8 @@ import (
 	_ "image/jpeg" // previews are JPEGs; a service may send PNGs
 	_ "image/png"
 	"io"
+	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -32,8 +34,13 @@ const (
 	again = 3 * time.Second
 	// lackingFor is for how long a service that has no previews is not asked for them.
 	lackingFor = 10 * time.Minute
-	// maxTried bounds the documents that are remembered as tried.
+	// maxTried bounds the documents that are remembered.
 	maxTried = 4096
+	// mostTimes is how often the thumbnail of a document is made: somebody who removes it that often does
+	// not want it (Thunar 4.18, of types that it has no thumbnailer for).
+	mostTimes = 3
+	// patience is how long a thumbnailer waits, at most, for the thumbnails of the folder that is shown.
+	patience = 20 * time.Second
 	// maxBytes and maxPixels bound a preview.
 	maxBytes, maxPixels = 8 << 20, 32 << 20
 )
@@ -54,25 +61,23 @@ type Document struct {
 // Maker makes thumbnails. It works for the folder that was shown last: a person has left the others. A nil
 // Maker makes none.
 type Maker struct {
-	// Again is how long to wait before it looks whether a file manager removed thumbnails. It is set
-	// before the first Show.
-	Again time.Duration
-
 	ctx     context.Context // ends the work
 	service Service
 	cache   thumbnail.Cache
 	run     func(func())
 	now     func() time.Time
 	log     logrus.FieldLogger
-	// tried are documents that got no thumbnail, so that one without a preview costs its requests once.
-	tried *lru.Cache[Document, struct{}]
+	again   time.Duration // as the constant, but for tests
+	// tried are documents, and how often they got a thumbnail. One that got none counts as one that got
+	// it mostTimes, so that a document without a preview costs its requests once.
+	tried *lru.Cache[Document, int]
 
 	// shown holds a token when there is something new.
 	shown chan struct{}
 
 	mu sync.Mutex
-	// next is what to work on next; nil for nothing new.
-	next []Document // +checklocks:mu
+	// last is what was shown last, next the same until it is worked on; nil for nothing.
+	last, next *visit // +checklocks:mu
 	// busy says that a goroutine works on what is next.
 	busy bool // +checklocks:mu
 	// lacking is until when the service counts as one without previews.
@@ -82,6 +87,15 @@ type Maker struct {
 	found  bool // +checklocks:mu
 }
 
+// visit is a folder that a file manager shows.
+type visit struct {
+	docs []Document
+	// written is told the names of documents that got a thumbnail, all at once.
+	written func(names []string)
+	// done is closed when all of them were tried once, or the folder was left.
+	done chan struct{}
+}
+
 // New makes a Maker for the user of this process. run runs its work in the background, until ctx ends. The
 // error says why the user has no cache of thumbnails.
 func New(ctx context.Context, service Service, run func(func()), now func() time.Time, log logrus.FieldLogger) (*Maker, error) {
@@ -89,9 +103,9 @@ func New(ctx context.Context, service Service, run func(func()), now func() time
 	if err != nil {
 		return nil, err
 	}
-	tried, err := lru.New[Document, struct{}](maxTried)
+	tried, err := lru.New[Document, int](maxTried)
 	return &Maker{
-		Again: again, ctx: ctx, service: service, cache: cache, run: run, now: now, log: log, tried: tried, shown: make(chan struct{}, 1),
+		again: again, ctx: ctx, service: service, cache: cache, run: run, now: now, log: log, tried: tried, shown: make(chan struct{}, 1),
 	}, err
 }
 
@@ -105,19 +119,72 @@ func (m *Maker) Wants() bool {
 	return !m.now().Before(m.lacking)
 }
 
-// Show makes thumbnails of the first documents of a folder, unless they have some. It does not wait.
-func (m *Maker) Show(docs []Document) {
+// Show makes thumbnails of the first documents of a folder, unless they have some, and calls written with
+// the names of those that got one. It does not wait.
+func (m *Maker) Show(docs []Document, written func(names []string)) {
 	docs = docs[:min(len(docs), Most)]
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.next = docs
+	if m.next != nil { // it is left before its turn
+		close(m.next.done)
+	}
+	m.next = nil
 	select {
 	case m.shown <- struct{}{}:
 	default:
 	}
-	if !m.busy && len(docs) > 0 {
+	if len(docs) == 0 {
+		return
+	}
+	m.next = &visit{docs: docs, written: written, done: make(chan struct{})}
+	m.last = m.next
+	if !m.busy {
 		m.busy = true
 		m.run(m.work)
+	}
+}
+
+// Await waits for the thumbnails of the folder that is shown, if the document is in it. A thumbnailer that
+// is refused one document after the other meanwhile leaves icons: file managers look for the next
+// thumbnail when one was refused, and some remember those that were.
+func (m *Maker) Await(ctx context.Context, doc archive.ID) {
+	v := m.showing(doc)
+	if v == nil {
+		return
+	}
+	limit := time.NewTimer(patience)
+	defer limit.Stop()
+	select {
+	case <-v.done:
+	case <-limit.C:
+	case <-ctx.Done():
+	case <-m.ctx.Done():
+	}
+}
+
+// showing returns what was shown last, if the document is in it.
+func (m *Maker) showing(doc archive.ID) *visit {
+	if m == nil {
+		return nil
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.last == nil || !slices.ContainsFunc(m.last.docs, func(d Document) bool { return d.ID == doc }) {
+		return nil
+	}
+	return m.last
+}
+
+// Has reports whether there is a thumbnail of the document at an absolute path, made by any mount.
+func (m *Maker) Has(path string) bool { return m != nil && m.cache.Made(thumbnail.URI(path)) }
+
+// Remove removes the thumbnails of the document at an absolute path that mounts have made.
+func (m *Maker) Remove(path string) {
+	if m == nil {
+		return
+	}
+	if err := m.cache.Remove(thumbnail.URI(path)); err != nil {
+		m.log.Warnf("remove a thumbnail: %v", err)
 	}
 }
 
@@ -125,16 +192,17 @@ func (m *Maker) Show(docs []Document) {
 func (m *Maker) work() {
 	for {
 		m.mu.Lock()
-		docs := m.next
+		v := m.next
 		m.next = nil
-		m.busy = len(docs) > 0
+		m.busy = v != nil
 		m.mu.Unlock()
-		if len(docs) == 0 {
+		if v == nil {
 			return
 		}
-		err := m.folder(docs)
+		err := m.folder(v)
+		close(v.done)
 		if err == nil && m.rest() {
-			err = m.folder(docs)
+			err = m.folder(v)
 		}
 		if err != nil {
 			m.log.Debugf("thumbnails: %v", err)
@@ -152,7 +220,7 @@ func (m *Maker) rest() bool {
 		return false
 	}
 	select {
-	case <-time.After(m.Again):
+	case <-time.After(m.again):
 		return true
 	case <-m.shown:
 	case <-m.ctx.Done():
@@ -163,38 +231,66 @@ func (m *Maker) rest() bool {
 // errLeft ends the work on a folder because another one is shown.
 var errLeft = errors.New("another folder is shown")
 
-// folder makes the thumbnails of a folder, until another one is shown, or the service cannot be asked.
-func (m *Maker) folder(docs []Document) error {
+// folder makes the thumbnails of a folder, and tells which it made.
+func (m *Maker) folder(v *visit) error {
+	made := make([]bool, len(v.docs))
+	err := m.each(v.docs, made)
+	var names []string
+	for i, doc := range v.docs {
+		if made[i] {
+			names = append(names, filepath.Base(doc.Path))
+		}
+	}
+	if len(names) > 0 {
+		v.written(names)
+	}
+	return err
+}
+
+// each makes a thumbnail of each document, until another folder is shown, or the service cannot be asked.
+func (m *Maker) each(docs []Document, made []bool) error {
 	group, ctx := errgroup.WithContext(m.ctx)
 	group.SetLimit(atOnce)
-	for _, doc := range docs {
+	for i, doc := range docs {
 		switch {
 		case ctx.Err() != nil:
 			return group.Wait()
 		case m.left():
 			return errors.Join(errLeft, group.Wait())
-		case m.tried.Contains(doc), m.cache.Has(thumbnail.URI(doc.Path), doc.Modified):
+		case m.times(doc) >= mostTimes, m.cache.Has(thumbnail.URI(doc.Path), doc.Modified):
 			continue
 		}
-		group.Go(func() error { return m.try(ctx, doc) })
+		group.Go(func() (err error) {
+			made[i], err = m.try(ctx, doc)
+			return err
+		})
 	}
 	return group.Wait()
 }
 
-// try makes a thumbnail. An error says that there is no point in going on with others.
-func (m *Maker) try(ctx context.Context, doc Document) error {
+// try makes a thumbnail, and reports whether it could. An error says that there is no point in going on
+// with others.
+func (m *Maker) try(ctx context.Context, doc Document) (made bool, err error) {
 	if err := ctx.Err(); err != nil { // while it waited for its turn
-		return err
+		return false, err
 	}
-	err := m.make(ctx, doc)
+	err = m.make(ctx, doc)
 	switch kind := archive.KindOf(err); {
 	case m.lacks(err), archive.Away(err), kind == archive.KindUnauthorized, ctx.Err() != nil:
-		return err
+		return err == nil, err
 	case err != nil:
 		m.log.Debugf("thumbnail of document %d: %v", doc.ID, err)
-		m.tried.Add(doc, struct{}{})
+		m.tried.Add(doc, mostTimes)
+		return false, nil
 	}
-	return nil
+	m.tried.Add(doc, m.times(doc)+1)
+	return true, nil
+}
+
+// times returns how often a document got a thumbnail.
+func (m *Maker) times(doc Document) int {
+	n, _ := m.tried.Get(doc) // 0 for none
+	return n
 }
 
 // left reports whether another folder is shown.

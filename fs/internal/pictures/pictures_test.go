@@ -109,7 +109,7 @@ func setup(t *testing.T, s *service) (m *pictures.Maker, cache thumbnail.Cache, 
 	if err != nil {
 		t.Fatal(err)
 	}
-	m.Again = 0
+	m.SetAgain(0)
 	return m, cache, &now, work.Wait
 }
 
@@ -122,6 +122,16 @@ func folder(name string, first, n int) (docs []pictures.Document) {
 	}
 	return docs
 }
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// nobody is not interested in what was written.
+func nobody([]string) {}
 
 func has(cache thumbnail.Cache, docs []pictures.Document) (n int) {
 	for _, d := range docs {
@@ -137,8 +147,12 @@ func TestShow(t *testing.T) {
 	m, cache, _, idle := setup(t, s)
 	docs := folder("a", 1, pictures.Most+20)
 	docs[3].ID = withoutPage
-	m.Show(docs)
+	var written []string
+	m.Show(docs, func(names []string) { written = append(written, names...) })
 	idle()
+	if len(written) != pictures.Most-1 || written[3] != "4.pdf" {
+		t.Errorf("told of %q", written)
+	}
 	if n := has(cache, docs); n != pictures.Most-1 {
 		t.Errorf("%d have a thumbnail, want the first %d without the one that has no page", n, pictures.Most)
 	}
@@ -146,13 +160,13 @@ func TestShow(t *testing.T) {
 		t.Errorf("%d requests", n)
 	}
 	before := s.count()
-	m.Show(docs)
+	m.Show(docs, func(names []string) { t.Errorf("told again of %q", names) })
 	idle()
 	if n := s.count(); n != before {
 		t.Errorf("the second visit asked %d times", n-before)
 	}
 	docs[5].Modified = time.Unix(5000, 0)
-	m.Show(docs)
+	m.Show(docs, nobody)
 	idle()
 	if n := s.count() - before; n != 2 || has(cache, docs[5:6]) != 1 {
 		t.Errorf("of one that has changed: %d requests, %d thumbnails", n, has(cache, docs[5:6]))
@@ -164,7 +178,7 @@ func TestRemovedThumbnails(t *testing.T) {
 	s := &service{}
 	m, cache, _, idle := setup(t, s)
 	docs := folder("a", 1, 10)
-	m.Again = time.Millisecond
+	m.SetAgain(time.Millisecond)
 	removed := 0
 	s.removes = func() {
 		if s.asked[docs[9].ID] == 0 || removed > 0 {
@@ -177,10 +191,26 @@ func TestRemovedThumbnails(t *testing.T) {
 			}
 		}
 	}
-	m.Show(docs)
+	told := map[string]int{}
+	m.Show(docs, func(names []string) {
+		for _, name := range names {
+			told[name]++
+		}
+	})
 	idle()
 	if n := has(cache, docs); removed == 0 || n != len(docs) {
 		t.Errorf("%d thumbnails are there after %d were removed", n, removed)
+	}
+	if len(told) != len(docs) || told["0.pdf"] != 2 {
+		t.Errorf("told of %v", told)
+	}
+	for range 5 { // it removes them whenever it sees them
+		must(t, os.RemoveAll(filepath.Join(os.Getenv("XDG_CACHE_HOME"), "thumbnails")))
+		m.Show(docs, nobody)
+		idle()
+	}
+	if n := s.count(); n != 2*3*len(docs) {
+		t.Errorf("%d requests", n)
 	}
 }
 
@@ -198,7 +228,7 @@ func lacksPreviews(t *testing.T, kind archive.Kind) {
 	if !m.Wants() {
 		t.Fatal("it has not been asked yet")
 	}
-	m.Show(docs)
+	m.Show(docs, nobody)
 	idle()
 	if n := s.count(); m.Wants() || n > 3*4 || has(cache, docs) != 0 {
 		t.Errorf("wanted %t after %d requests", m.Wants(), n)
@@ -217,9 +247,9 @@ func TestAnotherFolder(t *testing.T) {
 	s := &service{wait: make(chan struct{}), began: make(chan struct{}, 1)}
 	m, cache, _, idle := setup(t, s)
 	left, shown := folder("left", 1, 90), folder("shown", 201, 10)
-	m.Show(left)
+	m.Show(left, nobody)
 	<-s.began
-	m.Show(shown)
+	m.Show(shown, nobody)
 	close(s.wait)
 	idle()
 	if n := has(cache, shown); n != len(shown) {
@@ -228,6 +258,53 @@ func TestAnotherFolder(t *testing.T) {
 	if n := has(cache, left); n > 10 {
 		t.Errorf("%d of the folder that was left", n)
 	}
+}
+
+// A thumbnailer waits until the documents of the folder that is shown were tried, and for no others.
+func TestAwait(t *testing.T) {
+	(*pictures.Maker)(nil).Await(t.Context(), 1)
+	s := &service{wait: make(chan struct{}), began: make(chan struct{}, 1)}
+	m, cache, _, idle := setup(t, s)
+	docs := folder("a", 1, 20)
+	m.Await(t.Context(), docs[0].ID) // nothing is shown yet
+	m.Show(docs, nobody)
+	<-s.began
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	m.Await(ctx, docs[0].ID)
+	m.Await(t.Context(), 21) // is not in the folder
+	awaited := make(chan int)
+	go func() {
+		m.Await(t.Context(), docs[0].ID)
+		awaited <- has(cache, docs)
+	}()
+	close(s.wait)
+	if n := <-awaited; n != len(docs) {
+		t.Errorf("it waited for %d thumbnails", n)
+	}
+	idle()
+	m.Await(t.Context(), docs[0].ID)
+}
+
+// Who waits for a folder that is left waits no longer.
+func TestAwaitWhatIsLeft(t *testing.T) {
+	s := &service{wait: make(chan struct{}), began: make(chan struct{}, 1)}
+	m, _, _, idle := setup(t, s)
+	m.Show(folder("first", 1, 1), nobody)
+	<-s.began
+	m.Show(folder("left", 100, 10), nobody) // before its turn
+	left := make(chan struct{})
+	ready := make(chan struct{})
+	go func() {
+		close(ready)
+		m.Await(t.Context(), 100)
+		close(left)
+	}()
+	<-ready
+	m.Show(nil, nobody)
+	<-left
+	close(s.wait)
+	idle()
 }
 
 // A preview that is none is not asked for again; a service that is away is.
@@ -240,9 +317,9 @@ func TestFailures(t *testing.T) {
 	} {
 		m, cache, _, idle := setup(t, s)
 		docs := folder(name, 1, 1)
-		m.Show(docs)
+		m.Show(docs, nobody)
 		idle()
-		m.Show(docs)
+		m.Show(docs, nobody)
 		idle()
 		if n := s.count(); n != 2 || has(cache, docs) != 0 {
 			t.Errorf("%s: %d requests", name, n)
@@ -251,13 +328,13 @@ func TestFailures(t *testing.T) {
 	s := &service{fail: &archive.Error{Kind: archive.KindUnreachable}}
 	m, cache, _, idle := setup(t, s)
 	docs := folder("away", 1, 40)
-	m.Show(docs)
+	m.Show(docs, nobody)
 	idle()
 	if n := s.count(); n > 2*4 {
 		t.Errorf("a service that is away was asked %d times", n)
 	}
 	s.fail = nil
-	m.Show(docs)
+	m.Show(docs, nobody)
 	idle()
 	if n := has(cache, docs); n != len(docs) {
 		t.Errorf("%d once it is back", n)

@@ -69,7 +69,8 @@ type Failures struct {
 func (f *Failures) AddFailed(what string, up *spool.Upload, path string, err error) {
 	f.Add(what, up, path, err)
 	if !errors.Is(err, context.Canceled) {
-		f.notifier.UploadFailed(up.ID(), archive.Printable(path), archive.Printable(err.Error()))
+		reason := strings.TrimPrefix(err.Error(), "upload "+up.ID()+": ") // which tells a person nothing
+		f.notifier.UploadFailed(up.ID(), archive.Printable(path), archive.Printable(reason))
 	}
 }
 

@@ -79,6 +79,8 @@ func (v *delivery) endWriting(ctx context.Context, f *File) {
 		}
 	case doc == nil && up.State() == spool.Created: // else it is in flight; do not wait for it
 		v.keepUnwritten(f)
+	case up.Record().Settling: // the queue may have left it to this writer
+		v.s.queue.Add(up)
 	}
 }
 
@@ -106,7 +108,7 @@ func (v *delivery) keepUnwritten(f *File) {
 // +checklocks:f.Commit
 func (v *delivery) SendLocked(ctx context.Context, f *File, up *spool.Upload, d *tree.Dir, later bool) (id archive.ID, sent bool, err error) {
 	f.happened(onSeal)
-	later = later || v.s.Async || d.QueuedAs() != nil
+	later = later || v.s.Async || d.QueuedAs() != nil || v.s.settles(d)
 	refused := v.refusedIn(d)
 	err = v.seal(ctx, f, up, d, later && refused == nil)
 	if err == nil {
@@ -140,15 +142,23 @@ func (v *delivery) refusedIn(d *tree.Dir) error {
 	return errno.Refuse(syscall.EIO, WhyWaits(v.s.Spool, &spool.Record{Within: up.ID(), Queued: true}))
 }
 
+// settles reports whether files of d are sent only when their writers have left them alone for a
+// while. Scanners close a file after each page and open it again for the next one.
+func (s *Area) settles(d *tree.Dir) bool { return s.settle > 0 && d.InInbox() }
+
 // seal checks that the bytes are complete, applies the defaults of d to the record, and commits it,
-// for the queue if queued is set.
+// for the queue if queued is set. What settles is checked afterwards (attempt).
 func (v *delivery) seal(ctx context.Context, f *File, up *spool.Upload, d *tree.Dir, queued bool) error {
-	if err := whole.Check(up); err != nil {
-		return err
+	settling := queued && v.s.settles(d)
+	if !settling {
+		if err := whole.Check(up); err != nil {
+			return err
+		}
 	}
 	meant := func(r *spool.Record) {
 		d.Aim(r)
-		v.applyDefaults(d, r)
+		r.Inherit(v.s.Defaults(d))
+		r.Settling = settling
 	}
 	err := up.CommitAs(func(r *spool.Record) {
 		meant(r)
@@ -165,12 +175,13 @@ func (v *delivery) seal(ctx context.Context, f *File, up *spool.Upload, d *tree.
 	return nil
 }
 
-// applyDefaults fills in the attributes that a file does not set itself. Each comes from the
-// nearest directory that has a value for it.
-func (v *delivery) applyDefaults(d *tree.Dir, r *spool.Record) {
+// Defaults returns the attributes of what is put into a directory and does not set them itself. Each comes
+// from the nearest directory that has a value for it.
+func (s *Area) Defaults(d *tree.Dir) (all archive.Attributes) {
 	for at := d; at != nil; at = at.Above() {
-		r.Inherit(v.s.state.Defaults(stateKey(at)))
+		all.Inherit(s.state.Defaults(stateKey(at)))
 	}
+	return all
 }
 
 // attempt is one attempt of the queue at a file. If the service refuses the file, it stays in its
@@ -197,6 +208,11 @@ func (v *delivery) attempt(ctx context.Context, f *File, up *spool.Upload) (wait
 	if err := up.Open(); err == nil { // once for all that reads the bytes
 		defer up.Close() //nolint:errcheck // read only
 	}
+	if up.Record().Settling {
+		if err := v.settledLocked(f, up); err != nil {
+			return false, errors.Join(background.ErrMoot, err)
+		}
+	}
 	id, err := spool.DeliverWith(ctx, up, v.s.Service.Archive, baseline, v.s.queuePolicy())
 	_ = v.s.Service.Answered(err)
 	switch {
@@ -210,6 +226,29 @@ func (v *delivery) attempt(ctx context.Context, f *File, up *spool.Upload) (wait
 	v.s.Service.Failures.AddFailed("archive", up, f.Where(), err)
 	v.giveUpLocked(f, up)
 	return false, err
+}
+
+// settledLocked checks a file that has been left alone for a while. It returns background.ErrMoot if
+// a writer still has it open, and leaves it to that one's close. A file that lacks its end stays in
+// its folder as failed.
+// +checklocks:f.Commit
+func (v *delivery) settledLocked(f *File, up *spool.Upload) error {
+	f.Mu.Lock()
+	open := f.writers > 0
+	f.Mu.Unlock()
+	if open {
+		return background.ErrMoot
+	}
+	err := whole.Check(up)
+	if err == nil {
+		return nil
+	}
+	v.s.Service.Failures.AddFailed("archive", up, f.Where(), err)
+	if err := errors.Join(up.Reopen(), up.Fail(err.Error(), true)); err != nil { // reopened, it counts as incomplete
+		v.s.Service.Failures.Add("keep as failed", up, f.Where(), err)
+	}
+	v.giveUpLocked(f, up)
+	return err
 }
 
 // recommitLocked undoes a recall. If somebody has begun to change the file it returns

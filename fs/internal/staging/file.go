@@ -3,7 +3,7 @@ package staging
 import (
 	"context"
 	"fmt"
-	"io"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -137,13 +137,13 @@ func (f *File) MayWrite() error {
 		return errno.ErrNotHere
 	case kept:
 		return errno.Refuse(syscall.EPERM, "an upload cannot be changed here: retry, export or discard it")
-	case f.ArchivedUnlisted():
+	case f.ArchivedUnlisted() && !f.StaysBeside():
 		return errno.ErrArchived
 	case f.Pending() != nil:
 		return nil
 	case f.Archived():
 		return errno.ErrArchived
-	case f.s.Service.Archive.LacksReplace():
+	case f.s.Service.Archive.LacksReplace() && !f.s.number: // else it depends on the first change
 		return errno.ErrNoReplace
 	}
 	return nil
@@ -183,13 +183,13 @@ var errAsClosed = errno.Refuse(syscall.EPERM, "it has been closed and is being a
 
 // mayStage refuses, without waiting for Commit, to stage a document that cannot be replaced, or
 // bytes that are being archived.
-func (f *File) mayStage() error {
+func (f *File) mayStage(empty bool) error {
 	up := f.Pending()
 	if up == nil {
-		return f.mayRewrite()
+		return f.mayRewrite(empty)
 	}
 	switch r := up.Record(); {
-	case r.State == spool.Created, r.State == spool.Failed, r.Queued:
+	case r.State == spool.Created, r.State == spool.Failed, r.Queued, empty && f.StaysBeside():
 		return nil
 	}
 	return errAsClosed
@@ -200,10 +200,13 @@ func (f *File) mayStage() error {
 // refuses documents that cannot be replaced.
 // +checklocks:f.Commit
 func (f *File) stageLocked(ctx context.Context, empty bool) (*spool.Upload, error) {
+	if empty && f.StaysBeside() {
+		return f.startAnewLocked()
+	}
 	if up := f.Pending(); up != nil {
 		return up, f.unsealLocked(up)
 	}
-	if err := f.mayRewrite(); err != nil { // archived, or found not to be replaceable, meanwhile
+	if err := f.mayRewrite(empty); err != nil { // archived, or found not to be replaceable, meanwhile
 		return nil, err
 	}
 	d, name := f.Place()
@@ -215,56 +218,118 @@ func (f *File) stageLocked(ctx context.Context, empty bool) (*spool.Upload, erro
 		return nil, err
 	}
 	if !empty {
-		if err := f.CopyContent(ctx, up); err != nil {
+		if err := f.CopyTo(ctx, up); err != nil {
 			f.s.Discard(up)
 			return nil, err
 		}
 	}
 	f.Mu.Lock()
 	defer f.Mu.Unlock()
+	return up, f.stageInLocked(up)
+}
+
+// stageInLocked makes up the bytes of the file.
+// +checklocks:f.Mu
+func (f *File) stageInLocked(up *spool.Upload) error {
 	for range f.Handles {
 		if err := up.Open(); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	f.Up = up
 	f.happenedLocked(onStage)
 	f.s.Hold(up, f)
+	return nil
+}
+
+// StaysBeside reports whether what the file stands for stays in its inbox, under another name, when a
+// program writes a new file under its name.
+func (f *File) StaysBeside() bool {
+	f.Mu.Lock()
+	defer f.Mu.Unlock()
+	switch up := f.Up; {
+	case !f.s.number, f.Dir == nil, !f.Dir.InInbox():
+		return false
+	case up == nil:
+		return f.Doc != nil
+	default:
+		done := f.phase == accepted || f.phase == failed || up.State() == spool.Confirmed
+		return done && f.writing == 0 && up.Size() > 0
+	}
+}
+
+// StepAside shows the document or file of an entry of d under a numbered name, because another file
+// gets its name.
+func (s *Area) StepAside(d *tree.Dir, e *tree.Entry) {
+	d.Mu.Lock()
+	aside := d.Shown.StepAside(e)
+	d.Mu.Unlock()
+	s.Changed(d, []string{aside.Name})
+}
+
+// startAnewLocked makes the file a new one and returns its bytes. What it stood for is another file,
+// with a numbered name, from then on.
+// +checklocks:f.Commit
+func (f *File) startAnewLocked() (*spool.Upload, error) {
+	d, name := f.Place()
+	if d == nil {
+		return nil, syscall.ENOENT
+	}
+	up, err := f.s.Spool.Create(f.s.Record(d, name, nil))
+	if err != nil {
+		return nil, err
+	}
+	former, err := f.exchange(d, up)
+	if err != nil {
+		f.s.Discard(up)
+		return nil, err
+	}
+	if waits := former.Pending(); waits != nil && waits.Record().Queued {
+		f.s.queue.Add(waits) // an attempt may have found that it is no longer this file's
+	}
 	return up, nil
+}
+
+// exchange gives the file the bytes up, and returns a new file that stands for what this one stood for.
+func (f *File) exchange(d *tree.Dir, up *spool.Upload) (former *File, err error) {
+	d.Mu.Lock()
+	defer d.Mu.Unlock()
+	in, name := f.Place()
+	if in != d {
+		return nil, syscall.ENOENT
+	}
+	aside := d.Shown.StepAside(d.Shown.Get(name))
+	f.s.Changed(d, []string{aside.Name})
+	f.Mu.Lock()
+	defer f.Mu.Unlock()
+	before := f.Up
+	if err := f.stageInLocked(up); err != nil {
+		return nil, err
+	}
+	former = NewFile(f.s, f.s.Inodes.Local(), d, aside, f.Doc, before)
+	aside.File.Store(&former.Leaf)
+	f.Doc, f.Sized, f.phase, f.Entry = nil, false, clean, tree.NewEntry(name, nil, &f.Leaf)
+	d.Shown.Add(f.Entry)
+	if i := slices.Index(d.Late, &f.Leaf); i >= 0 {
+		d.Late[i] = &former.Leaf
+	}
+	if before != nil {
+		f.closeLocked(before)
+		f.s.Hold(before, former)
+	}
+	return former, nil
 }
 
 // mayRewrite refuses new bytes for an archived document, and for any document if the service is
 // known not to replace contents: the close would fail.
-func (f *File) mayRewrite() error {
+func (f *File) mayRewrite(empty bool) error {
 	switch {
 	case f.Document() == nil, f.Archived():
 		return errno.ErrArchived
+	case empty && f.s.number:
+		return nil
 	case f.s.Service.Archive.LacksReplace():
 		return errno.ErrNoReplace
-	}
-	return nil
-}
-
-// CopyContent copies the document's content into the spool.
-func (f *File) CopyContent(ctx context.Context, up *spool.Upload) error {
-	r, err := f.OpenContent(ctx)
-	if err != nil {
-		return err
-	}
-	defer r.Close() //nolint:errcheck // read only
-	buf := make([]byte, 1<<20)
-	for off := int64(0); off < r.Size(); {
-		n, err := r.ReadAt(ctx, buf, off)
-		if n == 0 && err != nil {
-			if err == io.EOF { //nolint:errorlint // io.ReaderAt returns io.EOF itself
-				return io.ErrUnexpectedEOF
-			}
-			return err
-		}
-		if _, err := up.WriteAt(buf[:n], off); err != nil {
-			return err
-		}
-		off += int64(n)
 	}
 	return nil
 }
@@ -445,13 +510,19 @@ func (f *File) detach() {
 	if f.Up == nil {
 		return
 	}
+	f.closeLocked(f.Up)
+	f.Up = nil
+	f.happenedLocked(onArrival)
+}
+
+// closeLocked closes bytes once for each handle of the file.
+// +checklocks:f.Mu
+func (f *File) closeLocked(up *spool.Upload) {
 	for range f.Handles {
-		if err := f.Up.Close(); err != nil {
+		if err := up.Close(); err != nil {
 			f.s.Service.Log.Debugf("close spool file: %v", err)
 		}
 	}
-	f.Up = nil
-	f.happenedLocked(onArrival)
 }
 
 // lastPlaceLocked returns the directory that shows the file. If there is none it returns nil, and

@@ -251,7 +251,7 @@ func (h *Handle) edit(ctx context.Context, empty bool, change func(*spool.Upload
 			return h.changed(up, err)
 		}
 	}
-	if err := f.mayStage(); err != nil {
+	if err := f.mayStage(empty); err != nil {
 		return err
 	}
 	ctx, stop := f.s.whileAlive(ctx)

@@ -3,6 +3,7 @@ package staging
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/archivefs/archivefs/fs/internal/background"
 	"github.com/archivefs/archivefs/internal/spool"
@@ -50,11 +51,15 @@ func (s *Area) tryQueued(ctx context.Context, up *spool.Upload) (wait bool, err 
 	return s.Delivery.attempt(ctx, s.Holder(up), up)
 }
 
-// deliverable reports whether the queue can try an upload: its folder exists, or has failed, in
-// which case the upload fails with it.
-func (s *Area) deliverable(up *spool.Upload) bool {
-	folder, waiting := s.Spool.Get(up.Record().Within)
-	return !waiting || folder.State() == spool.Failed
+// deliverable reports whether the queue can try an upload, and from when on: its folder exists, or
+// has failed, in which case the upload fails with it.
+func (s *Area) deliverable(up *spool.Upload) (at time.Time, ok bool) {
+	r := up.Record()
+	folder, waiting := s.Spool.Get(r.Within)
+	if now := s.Service.Now(); r.Settling && r.State == spool.Committed && !r.Changed.After(now) { // else the clock was set back
+		at = r.Changed.Add(s.settle)
+	}
+	return at, !waiting || folder.State() == spool.Failed
 }
 
 // whose returns who takes turns with others for an upload.

@@ -20,6 +20,9 @@ func WhyWaits(s *spool.Spool, r *spool.Record) string {
 			return "the folder " + archive.Printable(above.Name) + " is not made: " + why
 		}
 	}
+	if r.Settling && r.Reason == "" {
+		return "it is sent when nobody has written to it for a while (--settle)"
+	}
 	return r.Reason
 }
 

@@ -16,14 +16,14 @@ const junkAge = 7 * 24 * time.Hour
 // again, and queued uploads continue. Uploads that were being sent are looked for at the service;
 // those whose close was cut off before that are failed. Old temporary files leave their folders.
 // Recover does not wait for the service.
-func (s *Area) Recover() {
+func Recover(s *Area) {
 	for _, up := range s.Spool.List() {
 		r := up.Record()
 		switch {
 		case nothingIn(&r):
 			s.Discard(up)
-		case r.StaysHere() && (s.old(&r) || !r.Forgotten.IsZero()):
-			s.putAway(up, &r)
+		case r.StaysHere() && (old(s, &r) || !r.Forgotten.IsZero()):
+			putAway(s, up, &r)
 		case r.State == spool.Confirmed && r.Directory:
 			s.Folders.made(up, r.Document)
 		case r.State == spool.Confirmed:
@@ -44,13 +44,13 @@ func (s *Area) Recover() {
 }
 
 // old reports whether a file that is never uploaded has not changed for junkAge.
-func (s *Area) old(r *spool.Record) bool {
+func old(s *Area, r *spool.Record) bool {
 	return StaysHere(r) && s.Service.Now().Sub(r.Changed) > junkAge
 }
 
 // putAway takes an old temporary file out of its folder and keeps its bytes for another junkAge. An
 // empty file is discarded at once.
-func (s *Area) putAway(up *spool.Upload, r *spool.Record) {
+func putAway(s *Area, up *spool.Upload, r *spool.Record) {
 	log := s.Service.Log.WithField("path", archive.Printable(r.Path+"/"+r.Name))
 	switch {
 	case up.Size() == 0:

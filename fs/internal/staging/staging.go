@@ -23,7 +23,13 @@ type Config struct {
 	Spool *spool.Spool
 	State *state.Store
 	// Async lets a close return as soon as the file is durable in the spool.
-	Async    bool
+	Async bool
+	// Settle is for how long nobody must have written to a file in an inbox before it is sent; 0 for
+	// not at all.
+	Settle time.Duration
+	// Number keeps what is in an inbox under a name that is written again: that is a new document,
+	// and the earlier one is shown under a numbered name.
+	Number   bool
 	ReadOnly bool
 	// Rewritten is called after a document got new bytes.
 	Rewritten func(doc archive.ID)
@@ -45,6 +51,8 @@ type Area struct {
 
 	state      *state.Store
 	Async      bool
+	settle     time.Duration
+	number     bool
 	readOnly   bool
 	rewritten  func(doc archive.ID)
 	whileAlive func(ctx context.Context) (alive context.Context, stop func())
@@ -77,7 +85,7 @@ const busy = 20 * time.Millisecond
 // New returns an Area in which nothing waits.
 func New(c Config, now func() time.Time) *Area {
 	s := &Area{
-		Spool: c.Spool, state: c.State, Async: c.Async, readOnly: c.ReadOnly, rewritten: c.Rewritten, whileAlive: c.WhileAlive, person: c.Person,
+		Spool: c.Spool, state: c.State, Async: c.Async, settle: c.Settle, number: c.Number, readOnly: c.ReadOnly, rewritten: c.Rewritten, whileAlive: c.WhileAlive, person: c.Person,
 		waiting: map[folderRef][]*spool.Upload{}, holders: map[string]*File{},
 		queuedDirs: map[string]*tree.Dir{}, cutOff: map[string]bool{},
 	}

@@ -39,6 +39,8 @@ type Config struct {
 	Staged Staged
 	// Changed makes the kernel look up names of a directory again.
 	Changed func(d *Dir, names []string)
+	// Vanished is called when a listing lacks a document that d showed under a name.
+	Vanished func(d *Dir, doc archive.ID, name string)
 	// Expanded counts documents that are expanded from a compacted directory.
 	Expanded func(documents int)
 	// NewLeaf makes the file of a document's entry.
@@ -434,6 +436,9 @@ func (t *Tree) dropGoneLocked(d *Dir, known *idIndex, there map[archive.ID]bool)
 		if !there[known.List[i].ID] && now > e.Keep && !e.Busy() {
 			stale = append(stale, e.Name)
 			d.Shown.Drop(e)
+			if doc := e.Doc.Load(); doc != nil {
+				t.Vanished(d, doc.ID, e.Name)
+			}
 		}
 	}
 	return stale

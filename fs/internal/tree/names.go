@@ -477,6 +477,14 @@ func (s *nameSet) Unhide(hidden *Entry) *Entry {
 	return hidden
 }
 
+// StepAside shows an entry under a numbered name, because another one gets its name, and returns it.
+func (s *nameSet) StepAside(e *Entry) *Entry {
+	s.Drop(e)
+	aside := e.Renamed(names.Numbered(e.Name, func(name string) bool { return name == e.Name || s.Taken(name) }))
+	s.Add(aside)
+	return aside
+}
+
 // Hidden returns the hidden document of the name, nil without one.
 func (s *nameSet) Hidden(name string) *Entry {
 	if hidden := s.hidden[name]; hidden != nil {

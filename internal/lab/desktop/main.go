@@ -29,9 +29,9 @@ import (
 
 // options say what is visited.
 type options struct {
-	archivefs, out string
-	programs       []string
-	keep           bool
+	archivefs, packaging, out string
+	programs                  []string
+	keep                      bool
 }
 
 func main() {
@@ -54,6 +54,7 @@ func main() {
 func readOptions(args []string) (o options, err error) {
 	flags := flag.NewFlagSet("scripts/test-desktop", flag.ContinueOnError)
 	flags.StringVar(&o.archivefs, "archivefs", "", "`program` to test")
+	flags.StringVar(&o.packaging, "packaging", "", "`directory` of what packages contain beside the program")
 	flags.StringVar(&o.out, "out", "", "`directory` for the page and its pictures")
 	programs := flags.String("only", "", "`programs` to visit, separated by commas (all): "+strings.Join(tour.Programs(), ", "))
 	flags.BoolVar(&o.keep, "keep", false, "keep the homes of the sessions, with their logs")
@@ -69,8 +70,8 @@ func readOptions(args []string) (o options, err error) {
 			return o, fmt.Errorf("there is no program %q; take some of %s", p, strings.Join(tour.Programs(), ", "))
 		}
 	}
-	if flags.NArg() > 0 || o.archivefs == "" || o.out == "" {
-		return o, errors.New("--archivefs and --out are needed, and no operands")
+	if flags.NArg() > 0 || o.archivefs == "" || o.packaging == "" || o.out == "" {
+		return o, errors.New("--archivefs, --packaging and --out are needed, and no operands")
 	}
 	return o, nil
 }
@@ -129,7 +130,7 @@ func visit(ctx context.Context, o options, program string) (*tour.Visit, error) 
 	if err != nil {
 		return nil, err
 	}
-	v := tour.Go(ctx, s, archive, program, o.out, log)
+	v := tour.Go(ctx, s, archive, program, o.packaging, o.out, log)
 	return v, errors.Join(ctx.Err(), archive.Close(context.WithoutCancel(ctx)))
 }
 

@@ -61,13 +61,20 @@ func (f *Files) Close() error {
 	return nil
 }
 
-// Scrub removes from the log what it still has of contents that were removed. Those that it has besides are
-// made durable in place first.
+// Scrub makes removals durable, and removes from the log what it still has of contents that were removed.
+// Those that it has besides are made durable in place first.
 func (f *Files) Scrub(context.Context) error {
-	if f.log == nil {
-		return nil
+	shards, err := filepath.Glob(filepath.Join(f.dir, "[0-9a-f][0-9a-f]"))
+	for _, dir := range shards {
+		err = errors.Join(err, durable.SyncDir(dir))
 	}
-	return f.log.Scrub()
+	if err == nil && f.log != nil {
+		err = f.log.Scrub()
+	}
+	if err != nil {
+		return fmt.Errorf("scrub contents: %w", err)
+	}
+	return nil
 }
 
 // publishLogged makes contents durable in the log, or in place if that has no room. It gives them their

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/json"
@@ -54,11 +55,14 @@ func tableNamed(name string) table {
 	return all[slices.IndexFunc(all, func(t table) bool { return t.name == name })]
 }
 
-// Put moves a document of an archive into the trash. The error is KindNotFound if there is none, and
-// KindForbidden if it is retained.
+// Put moves a document of an archive into the trash. The error is KindNotFound if there is none,
+// KindConflict if it is there already, and KindForbidden if it is retained.
 func (t *Trash) Put(ctx context.Context, a Archive, id archive.ID, r Removal) error {
 	return a.change(ctx, func(e edit) error {
 		d, err := findDocument(ctx, e, changeDocument, e.tenant, id)
+		if archive.KindOf(err) == archive.KindNotFound {
+			return cmp.Or(e.wantNotInTrash(ctx, id), err)
+		}
 		if err != nil {
 			return err
 		}
@@ -143,6 +147,19 @@ func (t *Trash) Restore(ctx context.Context, a Archive, id archive.ID) error {
 		}
 		return e.record(ctx, Entry{Action: DocumentRestored, Document: id, Became: place})
 	})
+}
+
+// wantNotInTrash returns an error if a document is in the trash.
+func (e edit) wantNotInTrash(ctx context.Context, id archive.ID) error {
+	found, err := collect(ctx, e, "list trash", scanTrashed, "SELECT "+trashColumns+" FROM trash WHERE id = ? AND tenant = ?", id, e.tenant)
+	if err != nil || len(found) == 0 {
+		return err
+	}
+	d, until := found[0], "until "+found[0].Due.Format(time.DateTime)
+	if d.Erasing {
+		until = "and is being erased"
+	}
+	return refuse(archive.KindConflict, "document %d is in the trash already, since %s %s", id, d.At.Format(time.DateTime), until)
 }
 
 func notInTrash(id archive.ID) error {

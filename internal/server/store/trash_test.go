@@ -16,41 +16,48 @@ import (
 	"github.com/archivefs/archivefs/internal/testing/pgtest"
 )
 
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// added returns the ids of documents that it adds.
+func added(t *testing.T, s archiver, documents ...store.Document) []archive.ID {
+	t.Helper()
+	ids, err := s.AddDocuments(t.Context(), documents, false)
+	must(t, err)
+	return ids
+}
+
 func TestTrash(t *testing.T) { onEach(t, testTrash) }
 
 func testTrash(t *testing.T, s opened) {
 	ctx := t.Context()
-	must := func(err error) {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
 	a := s.By("admin eve")
 	m := folder(t, s, store.Folder{Name: "M"})
 	archived := time.Date(2020, 2, 29, 12, 0, 0, 0, time.UTC)
-	ids, err := a.AddDocuments(ctx, []store.Document{
-		{
+	ids := added(t, a,
+		store.Document{
 			Folder: m, Name: "Frau Muster", Archived: archived, Created: archived, Digest: strings.Repeat("a", 64), Size: 5, ContentType: "text/plain", Pages: 3,
 			Keywords: []string{"offen", "a, b"}, Types: []string{"Rechnung"}, Metadata: []archive.KeyValue{{Key: "k", Value: "v"}}, AutoExport: true,
 			Creator: "erika", ExternalID: "x-1", Notes: []archive.Note{{Text: "zur Kenntnis", Date: "d", Creator: "c"}}, Stamps: []archive.Stamp{{Title: "t"}},
 		},
-		{Folder: m, Name: "other", Archived: archived, Digest: strings.Repeat("b", 64)},
-	}, false)
-	must(err)
+		store.Document{Folder: m, Name: "other", Archived: archived, Digest: strings.Repeat("b", 64)})
 	indexed(t, s)
 	id := ids[0]
 	before, err := a.Document(ctx, id)
-	must(err)
+	must(t, err)
 	notes, stamps, err := a.Annotations(ctx, id)
-	must(err)
-	must(a.Alter(ctx, id, store.SetKeywords([]string{"geheim"})))
-	must(a.Alter(ctx, id, store.SetKeywords(before.Keywords)))
+	must(t, err)
+	must(t, a.Alter(ctx, id, store.SetKeywords([]string{"geheim"})))
+	must(t, a.Alter(ctx, id, store.SetKeywords(before.Keywords)))
 
 	now := time.Unix(1_800_000_000, 0)
 	removal := store.Removal{Reason: "twice", At: now, Due: now.AddDate(0, 0, 30)}
 	other, err := s.AddTenant(ctx, "other", "")
-	must(err)
+	must(t, err)
 	for what, err := range map[string]error{
 		"an unknown document": s.Trash.Put(ctx, a, 4711, removal),
 		"another tenant's":    s.Trash.Put(ctx, s.Tenant(other), id, removal),
@@ -62,7 +69,14 @@ func testTrash(t *testing.T, s opened) {
 		}
 	}
 
-	must(s.Trash.Put(ctx, a, id, removal))
+	must(t, s.Trash.Put(ctx, a, id, removal))
+	if err := s.Trash.Put(ctx, a, id, removal); archive.KindOf(err) != archive.KindConflict ||
+		!strings.Contains(err.Error(), "since "+now.Format(time.DateTime)+" until "+removal.Due.Format(time.DateTime)) {
+		t.Errorf("removed twice: %v", err)
+	}
+	if err := s.Trash.Put(ctx, s.Tenant(other), id, removal); archive.KindOf(err) != archive.KindNotFound {
+		t.Errorf("in the trash of another tenant: %v", err)
+	}
 	if _, err := a.Document(ctx, id); archive.KindOf(err) != archive.KindNotFound {
 		t.Errorf("in the trash it is %v", err)
 	}
@@ -79,27 +93,27 @@ func testTrash(t *testing.T, s opened) {
 		t.Errorf("its content is used: %v, %v", used, err)
 	}
 	list, err := s.Trash.List(ctx, store.DefaultTenant)
-	must(err)
+	must(t, err)
 	if len(list) != 1 || list[0].ID != id || list[0].Who != "admin eve" || list[0].Place != "/M/Frau Muster" || !list[0].Due.Equal(removal.Due) ||
 		list[0].Reason != "twice" || list[0].Size != 5 {
 		t.Errorf("the trash has %+v", list)
 	}
 	references, err := s.Verification.References(ctx, "", 10)
-	must(err)
+	must(t, err)
 	if len(references) != 2 || references[0].Digest != before.Digest || references[0].Documents != 1 || references[0].Largest != 5 {
 		t.Errorf("references: %+v", references)
 	}
 	wantWhole(t, s)
 
 	// Restored, it is as before, and searches find it.
-	must(s.Trash.Restore(ctx, a, id))
+	must(t, s.Trash.Restore(ctx, a, id))
 	after, err := a.Document(ctx, id)
-	must(err)
+	must(t, err)
 	if !reflect.DeepEqual(after, before) {
 		t.Errorf("restored as %+v, was %+v", after, before)
 	}
 	again, stamped, err := a.Annotations(ctx, id)
-	must(err)
+	must(t, err)
 	if !slices.Equal(again, notes) || !slices.Equal(stamped, stamps) {
 		t.Errorf("notes %+v, stamps %+v", again, stamped)
 	}
@@ -107,13 +121,13 @@ func testTrash(t *testing.T, s opened) {
 	wantWhole(t, s)
 
 	// Erased, nothing is left but the trace of it.
-	must(s.Trash.Put(ctx, a, id, removal))
+	must(t, s.Trash.Put(ctx, a, id, removal))
 	if due, err := s.Trash.Due(ctx, now, 10); err != nil || len(due) != 0 {
 		t.Errorf("due before the term: %v, %v", due, err)
 	}
-	must(s.Trash.Expire(ctx, a, id, now))
+	must(t, s.Trash.Expire(ctx, a, id, now))
 	due, err := s.Trash.Due(ctx, now, 10)
-	must(err)
+	must(t, err)
 	if len(due) != 1 || due[0].ID != id {
 		t.Fatalf("due: %+v", due)
 	}
@@ -129,9 +143,9 @@ func testTrash(t *testing.T, s opened) {
 	if err := s.Trash.Restore(ctx, a, id); archive.KindOf(err) != archive.KindConflict {
 		t.Errorf("restored while it is erased: %v", err)
 	}
-	must(s.Trash.End(ctx, id))
-	must(s.Trash.End(ctx, id))
-	must(s.Trash.Scrub(ctx))
+	must(t, s.Trash.End(ctx, id))
+	must(t, s.Trash.End(ctx, id))
+	must(t, s.Trash.Scrub(ctx))
 	if list, err := s.Trash.List(ctx, store.DefaultTenant); err != nil || len(list) != 0 {
 		t.Errorf("the trash has %v, %v", list, err)
 	}
@@ -139,7 +153,7 @@ func testTrash(t *testing.T, s opened) {
 		t.Errorf("erased again: %q, %v", digest, err)
 	}
 	history, err := a.History(ctx, id, 100)
-	must(err)
+	must(t, err)
 	same(t, trailLines(history), []string{
 		": erase:  -> ", "admin eve: trash:  -> twice", "admin eve: restore:  -> ", "admin eve: trash:  -> twice",
 		"admin eve: keywords:  -> ", "admin eve: keywords:  -> ",
@@ -167,17 +181,12 @@ func TestErasedTextsAreNotInTheFile(t *testing.T) {
 	tray := folder(t, s, store.Folder{Name: "Tray", Inbox: true})
 	var ids []archive.ID
 	for range 50 {
-		id, err := s.AddDocuments(ctx, []store.Document{{
+		scan := added(t, s, store.Document{
 			Folder: tray, Name: "geheimnis", Digest: strings.Repeat("a", 64), Keywords: []string{"geheimnis"}, Metadata: []archive.KeyValue{{Key: "k", Value: strings.Repeat("geheimnis", 1000)}},
 			Notes: []archive.Note{{Text: "geheimnis"}},
-		}}, false)
-		if err != nil {
-			t.Fatal(err)
-		}
-		made, err := s.ArchiveDocument(ctx, id[0], store.Target{Folder: m, At: time.Unix(1, 0)})
-		if err != nil {
-			t.Fatal(err)
-		}
+		})
+		made, err := s.ArchiveDocument(ctx, scan[0], store.Target{Folder: m, At: time.Unix(1, 0)})
+		must(t, err)
 		ids = append(ids, made)
 	}
 	indexed(t, s)
@@ -185,29 +194,18 @@ func TestErasedTextsAreNotInTheFile(t *testing.T) {
 	if err != nil || len(claimed) != 1 {
 		t.Fatal(claimed, err)
 	}
-	if err := s.Index.AddText(ctx, claimed[0], "geheimnis im text"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.Index.AddText(ctx, claimed[0], "geheimnis im text"))
 	now := time.Unix(1_800_000_000, 0)
 	for _, id := range ids {
-		if err := s.Trash.Put(ctx, s.Archive, id, store.Removal{Reason: "Art. 17", At: now, Due: now}); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := s.Trash.Begin(ctx, id, now); err != nil {
-			t.Fatal(err)
-		}
-		if err := s.Trash.End(ctx, id); err != nil {
-			t.Fatal(err)
-		}
+		must(t, s.Trash.Put(ctx, s.Archive, id, store.Removal{Reason: "Art. 17", At: now, Due: now}))
+		_, err := s.Trash.Begin(ctx, id, now)
+		must(t, err)
+		must(t, s.Trash.End(ctx, id))
 	}
-	if err := s.Trash.Scrub(ctx); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.Trash.Scrub(ctx))
 	for _, name := range []string{file, file + "-wal"} {
 		text, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		for _, word := range []string{"geheimnis", "heimnis"} {
 			if n := bytes.Count(bytes.ToLower(text), []byte(word)); n > 0 {
 				t.Errorf("%s has %q %d times", filepath.Base(name), word, n)
@@ -220,30 +218,21 @@ func TestRetention(t *testing.T) { onEach(t, testRetention) }
 
 func testRetention(t *testing.T, s opened) {
 	ctx := t.Context()
-	must := func(err error) {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
 	a := s.By("admin eve")
 	m := folder(t, s, store.Folder{Name: "M"})
 	bills := folder(t, s, store.Folder{Name: "Bills", Parent: m})
 	year := folder(t, s, store.Folder{Name: "2020", Parent: bills})
 	tray := folder(t, s, store.Folder{Name: "Tray", Inbox: true})
 	archived := time.Date(2020, 6, 1, 0, 0, 0, 0, time.Local)
-	ids, err := a.AddDocuments(ctx, []store.Document{
-		{Folder: year, Name: "bill", Digest: "d1", Archived: archived, Types: []string{"Rechnung"}},
-		{Folder: m, Name: "letter", Archived: archived, Types: []string{"Brief"}},
-		{Folder: m, Name: "none", Digest: "d2", Archived: archived},
-	}, false)
-	must(err)
-	scan, err := a.AddDocuments(ctx, []store.Document{{Folder: tray, Name: "scan", Types: []string{"Brief"}}}, false)
-	must(err)
+	ids := added(t, a,
+		store.Document{Folder: year, Name: "bill", Digest: "d1", Archived: archived, Types: []string{"Rechnung"}},
+		store.Document{Folder: m, Name: "letter", Archived: archived, Types: []string{"Brief"}},
+		store.Document{Folder: m, Name: "none", Digest: "d2", Archived: archived},
+		store.Document{Folder: tray, Name: "scan", Types: []string{"Brief"}})
 	add := func(r store.Retention) int64 {
 		t.Helper()
 		id, err := s.Trash.AddRetention(ctx, a, r)
-		must(err)
+		must(t, err)
 		return id
 	}
 	rule := add(store.Retention{Name: "bills", Months: 120, Folder: bills})
@@ -266,7 +255,7 @@ func testRetention(t *testing.T, s opened) {
 		{"a letter", ids[1], at(2025), "retained until 2026-06-01 (letters 6y, type brief)"},
 		{"a letter, later", ids[1], at(2026), ""},
 		{"no rule", ids[2], at(2020), ""},
-		{"a scan", scan[0], at(2020), ""},
+		{"a scan", ids[3], at(2020), ""},
 	} {
 		err := s.Trash.Put(ctx, a, c.id, c.when)
 		if c.says == "" && err != nil || c.says != "" && (archive.KindOf(err) != archive.KindForbidden || !strings.Contains(err.Error(), c.says)) {
@@ -276,7 +265,7 @@ func testRetention(t *testing.T, s opened) {
 	// The law goes before the retention, and a rule that is younger than the removal holds a document, too.
 	law := at(2021)
 	law.Law = true
-	must(s.Trash.Put(ctx, a, ids[0], law))
+	must(t, s.Trash.Put(ctx, a, ids[0], law))
 	add(store.Retention{Name: "all", Months: 240})
 	for id, want := range map[archive.ID]bool{ids[0]: true, ids[2]: false} {
 		err := s.Trash.Expire(ctx, a, id, at(2027).At)
@@ -289,23 +278,23 @@ func testRetention(t *testing.T, s opened) {
 		}
 	}
 	due, err := s.Trash.Due(ctx, at(2039).At, 10)
-	must(err)
+	must(t, err)
 	for _, d := range due {
 		if d.ID == ids[2] {
 			t.Errorf("due before its term: %+v", d)
 		}
 	}
-	must(s.Trash.RemoveRetention(ctx, a, rule))
+	must(t, s.Trash.RemoveRetention(ctx, a, rule))
 	if err := s.Trash.RemoveRetention(ctx, a, rule); archive.KindOf(err) != archive.KindNotFound {
 		t.Errorf("removed twice: %v", err)
 	}
 	rules, err := s.Trash.Retentions(ctx, store.DefaultTenant)
-	must(err)
+	must(t, err)
 	if len(rules) != 3 || rules[0].Name != "all" || rules[0].Term() != "20y" || rules[2].Term() != "10d" {
 		t.Errorf("the rules are %+v", rules)
 	}
 	trail, err := s.Trail(ctx, 0, 100)
-	must(err)
+	must(t, err)
 	lines := trailLines(trail)
 	for _, want := range []string{"admin eve: add-retention:  -> bills 10y", "admin eve: remove-retention: bills 10y -> "} {
 		if !slices.Contains(lines, want) {
@@ -324,26 +313,17 @@ func TestTrashOfACopy(t *testing.T) {
 			}
 			ctx := t.Context()
 			m := folder(t, s, store.Folder{Name: "M"})
-			ids, err := s.AddDocuments(ctx, []store.Document{{
+			ids := added(t, s, store.Document{
 				Folder: m, Name: "d", Archived: time.Unix(1, 0), Digest: "d", AutoExport: true, Notes: []archive.Note{{Text: "n"}},
-			}}, false)
-			if err != nil {
-				t.Fatal(err)
-			}
+			})
 			want, err := s.Document(ctx, ids[0])
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := s.Trash.Put(ctx, s.Archive, ids[0], store.Removal{Reason: "r", At: time.Unix(1, 0), Due: time.Unix(2, 0), Law: true}); err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
+			must(t, s.Trash.Put(ctx, s.Archive, ids[0], store.Removal{Reason: "r", At: time.Unix(1, 0), Due: time.Unix(2, 0), Law: true}))
 			other := open(t, copied(t, s.Store))
 			if engine == "sqlite" {
 				other = openURL(t, filled(t, copied(t, s.Store)))
 			}
-			if err := other.Trash.Restore(ctx, other.Archive, ids[0]); err != nil {
-				t.Fatal(err)
-			}
+			must(t, other.Trash.Restore(ctx, other.Archive, ids[0]))
 			got, err := other.Document(ctx, ids[0])
 			notes, _, failed := other.Annotations(ctx, ids[0])
 			if err != nil || failed != nil || !reflect.DeepEqual(got, want) || len(notes) != 1 {

@@ -30,6 +30,7 @@ type Bus struct {
 	// Signals gets the signals of clients.
 	Signals chan *dbus.Message
 	t       testing.TB
+	ended   chan struct{}
 
 	mu       sync.Mutex
 	clients  map[*net.UnixConn]bool // +checklocks:mu
@@ -37,6 +38,9 @@ type Bus struct {
 	names    int                    // +checklocks:mu
 	serial   uint32                 // +checklocks:mu
 	hangs    bool                   // +checklocks:mu
+	// last is the method after whose call nothing is read from a client, empty for none; then deaf is closed.
+	last string        // +checklocks:mu
+	deaf chan struct{} // +checklocks:mu
 }
 
 // service is what a program does on the bus.
@@ -69,7 +73,7 @@ func Start(t testing.TB) *Bus {
 	}
 	b := &Bus{
 		Address: "unix:path=" + dbus.EscapeBusAddressValue(socket), Signals: make(chan *dbus.Message, 100), t: t,
-		clients: map[*net.UnixConn]bool{}, programs: map[string]program{},
+		clients: map[*net.UnixConn]bool{}, programs: map[string]program{}, ended: make(chan struct{}),
 	}
 	var accepting, serving sync.WaitGroup
 	accepting.Go(func() {
@@ -87,6 +91,7 @@ func Start(t testing.TB) *Bus {
 	t.Cleanup(func() {
 		_ = l.Close()
 		accepting.Wait()
+		close(b.ended)
 		b.Disconnect()
 		serving.Wait()
 	})
@@ -107,6 +112,15 @@ func (b *Bus) Hang(hangs bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.hangs = hangs
+}
+
+// ReadUntil lets nothing be read from a client after its call of a method, which is answered: what it writes
+// from then on fills its connection. It says when the call was answered.
+func (b *Bus) ReadUntil(method string) (answered <-chan struct{}) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.last, b.deaf = method, make(chan struct{})
+	return b.deaf
 }
 
 // run starts a service under a unique name of its own, in place of the one with the same name.
@@ -159,8 +173,22 @@ func (b *Bus) serve(c *net.UnixConn) {
 		var m *dbus.Message
 		if m, err = dbus.DecodeMessage(in); err == nil {
 			b.handle(c, m)
+			if b.isLast(m) {
+				<-b.ended
+			}
 		}
 	}
+}
+
+// isLast reports whether nothing is read from the client of a call any more.
+func (b *Bus) isLast(m *dbus.Message) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if method, _ := m.Headers[dbus.FieldMember].Value().(string); b.last == "" || method != b.last {
+		return false
+	}
+	close(b.deaf)
+	return true
 }
 
 // authenticate is the server's part of the handshake: everybody is let in.

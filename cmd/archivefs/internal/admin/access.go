@@ -21,7 +21,7 @@ func adminTenantsCommand() *cli.Command {
 	return adminGroup(group, "whose archives the database keeps apart",
 		administration{
 			name: "list", usage: "a line for each tenant",
-			do: list((*server.Admin).Tenants, []string{"ID", "CLOUD-ID", "NAME"}, func(t store.Tenant) (any, []string) {
+			do: list("there is no tenant", (*server.Admin).Tenants, []string{"ID", "CLOUD-ID", "NAME"}, func(t store.Tenant) (any, []string) {
 				return t, []string{decimal(t.ID), orDash(t.CloudID), orDash(t.Name)}
 			}),
 		}.command(group),
@@ -43,7 +43,7 @@ func adminMandatorsCommand() *cli.Command {
 	return adminGroup(group, "the top-level folders of the archive",
 		administration{
 			name: "list", usage: "a line for each mandator",
-			do: list((*server.Admin).Mandators, []string{"ID", "NAME"}, func(m server.Root) (any, []string) {
+			do: list("there is no mandator", (*server.Admin).Mandators, []string{"ID", "NAME"}, func(m server.Root) (any, []string) {
 				return mandatorJSON{m.ID, m.Name}, []string{decimal(m.ID), m.Name}
 			}),
 		}.command(group),
@@ -66,7 +66,7 @@ func adminInboxesCommand() *cli.Command {
 	return adminGroup(group, "where documents wait to be archived",
 		administration{
 			name: "list", usage: "a line for each inbox",
-			do: list((*server.Admin).Inboxes, []string{"ID", "USER", "NAME"}, func(in server.Root) (any, []string) {
+			do: list("there is no inbox", (*server.Admin).Inboxes, []string{"ID", "USER", "NAME"}, func(in server.Root) (any, []string) {
 				return in, []string{decimal(in.ID), orDash(in.User), in.Name}
 			}),
 		}.command(group),
@@ -87,7 +87,7 @@ func adminUsersCommand() *cli.Command {
 	return adminGroup(group, "who shows a password beside an API key",
 		administration{
 			name: "list", usage: "a line for each user",
-			do: list((*server.Admin).Users, []string{"ID", "ADDED", "NAME"}, func(u store.Account) (any, []string) {
+			do: list("there is no user", (*server.Admin).Users, []string{"ID", "ADDED", "NAME"}, func(u store.Account) (any, []string) {
 				return u, []string{decimal(u.ID), u.Created.Local().Format(time.DateTime), u.Name}
 			}),
 		}.command(group),
@@ -161,7 +161,7 @@ func adminAutoExportCommand() *cli.Command {
 	return adminGroup(group, "the documents that shall be exported",
 		administration{
 			name: "list", usage: "a line for each document whose auto-export status is set",
-			do: list((*server.Admin).AutoExports, []string{"ID", "FOLDER", "NAME"}, func(d server.AutoExport) (any, []string) {
+			do: list("no document shall be exported", (*server.Admin).AutoExports, []string{"ID", "FOLDER", "NAME"}, func(d server.AutoExport) (any, []string) {
 				return d, []string{decimal(d.ID), d.Folder, d.Name}
 			}),
 		}.command(group))
@@ -172,7 +172,7 @@ func adminKeysCommand() *cli.Command {
 	return adminGroup(group, "what clients show to be let in",
 		administration{
 			name: "list", usage: "a line for each API key, its id first",
-			do: list((*server.Admin).Keys, []string{"ID", "STATE", "SCOPES", "MANDATORS", "ADDED", "USED", "ENDS", "NAME"}, tellKey),
+			do: list("there is no API key", (*server.Admin).Keys, []string{"ID", "STATE", "SCOPES", "MANDATORS", "ADDED", "USED", "ENDS", "NAME"}, tellKey),
 			description: "The keys themselves are not kept. ENDS is when a key ends, or when it was revoked: a key is let\n" +
 				"in until that second. Whether one was used is noted once a minute.",
 		}.command(group),

@@ -111,12 +111,8 @@ func inOneSentence(err error) error {
 	return errors.New(archive.Printable(refused.Detail))
 }
 
-// printTable writes rows of which the first has the headings. Texts are escaped. Without other rows
-// it prints nothing.
+// printTable writes rows of which the first has the headings. Texts are escaped.
 func printTable(c *cli.Context, rows ...[]string) error {
-	if len(rows) < 2 {
-		return nil
-	}
 	w := tabwriter.NewWriter(c.App.Writer, 0, 4, 2, ' ', 0)
 	for _, row := range rows {
 		for i, cell := range row {
@@ -127,9 +123,10 @@ func printTable(c *cli.Context, rows ...[]string) error {
 	return w.Flush()
 }
 
-// list runs a command that prints a table, or, with --json, its rows as objects.
+// list runs a command that prints a table, or, with --json, its rows as objects. Without rows it prints
+// no table, and says none on standard error.
 func list[T any](
-	all func(*server.Admin, context.Context) ([]T, error), headings []string, tell func(T) (object any, row []string),
+	none string, all func(*server.Admin, context.Context) ([]T, error), headings []string, tell func(T) (object any, row []string),
 ) func(*cli.Context, *server.Admin) error {
 	return func(c *cli.Context, a *server.Admin) error {
 		things, err := all(a, c.Context)
@@ -143,6 +140,10 @@ func list[T any](
 		}
 		if c.Bool("json") {
 			return command.PrintJSON(c, objects)
+		}
+		if len(things) == 0 {
+			command.Say(c.App.ErrWriter, "%s", none)
+			return nil
 		}
 		return printTable(c, rows...)
 	}

@@ -43,7 +43,10 @@ func removeDocuments(c *cli.Context, a *server.Admin) error {
 	if err != nil {
 		return err
 	}
-	if strings.TrimSpace(c.String("reason")) == "" {
+	switch reason := c.String("reason"); {
+	case !c.IsSet("reason"):
+		return config.Usagef("admin remove needs --reason TEXT, which says why; the audit trail keeps it")
+	case strings.TrimSpace(reason) == "":
 		return config.WrongOption("reason", "say why; the audit trail keeps it")
 	}
 	term, err := parseTerm(c.String("term"))
@@ -61,7 +64,7 @@ func adminTrashCommand() *cli.Command {
 	return adminGroup(group, "documents that were removed, until they are erased",
 		administration{
 			name: "list", usage: "a line for each document in the trash",
-			do: list((*server.Admin).Trash, []string{"ID", "REMOVED", "ERASED FROM", "SIZE", "BY", "DOCUMENT", "REASON"}, func(d server.Trashed) (any, []string) {
+			do: list("the trash is empty", (*server.Admin).Trash, []string{"ID", "REMOVED", "ERASED FROM", "SIZE", "BY", "DOCUMENT", "REASON"}, func(d server.Trashed) (any, []string) {
 				due := d.Due.Local().Format(time.DateTime)
 				if d.Erasing {
 					due = "being erased"
@@ -123,7 +126,7 @@ func adminRetentionCommand() *cli.Command {
 	return adminGroup(group, "how long documents are kept before they can be removed",
 		administration{
 			name: "list", usage: "a line for each rule",
-			do: list((*server.Admin).Retentions, []string{"ID", "CLASS", "TERM", "FOLDER", "TYPE"}, func(r server.Retention) (any, []string) {
+			do: list("there is no retention rule", (*server.Admin).Retentions, []string{"ID", "CLASS", "TERM", "FOLDER", "TYPE"}, func(r server.Retention) (any, []string) {
 				return r, []string{decimal(r.ID), r.Name, r.Term, orDash(r.Folder), orDash(r.Type)}
 			}),
 		}.command(group),

@@ -131,6 +131,7 @@ func (s *session) renew(ctx context.Context, c *cli.Context) {
 // reread reads the configuration and the credentials again. Of the options only the log level can
 // change during a mount.
 func (s *session) reread(ctx context.Context, c *cli.Context) error {
+	ctx = command.WithInvocation(ctx, &command.Invocation{}) // without the credentials that a background mount was given
 	again, err := s.settings.Chosen.Again(ctx, c)
 	if err != nil {
 		return err

@@ -87,12 +87,20 @@ func sessionBus() string {
 
 func tellKDE(ctx context.Context, bus, path string, changes []fs.Change) error {
 	var gone []string
+	come := false
 	for _, c := range changes {
-		if c.Gone {
+		switch {
+		case c.Picture: // Dolphin looks at no file again that has the same size and date
+		case c.Gone:
 			gone = append(gone, c.Name)
+		default:
+			come = true
 		}
 	}
-	return kdirnotify.Tell(ctx, bus, path, len(gone) < len(changes), gone)
+	if !come && len(gone) == 0 {
+		return nil
+	}
+	return kdirnotify.Tell(ctx, bus, path, come, gone)
 }
 
 // Proclaim is the herald. It goes on after a name that cannot be told.
@@ -113,6 +121,8 @@ func Proclaim(in io.Reader, out io.Writer) error {
 	defer unix.Close(folder) //nolint:errcheck // nothing was written
 	for _, c := range t.Changes {
 		switch {
+		case c.Picture:
+			_ = unix.Fchmodat(folder, c.Name, 0o600, 0)
 		case c.Gone:
 			if err := unix.Unlinkat(folder, c.Name, 0); errors.Is(err, unix.EISDIR) {
 				_ = unix.Unlinkat(folder, c.Name, unix.AT_REMOVEDIR)

@@ -47,6 +47,7 @@ func mountFamilies(s *fs.Status) []metrics.Family {
 	}
 	all = append(all, requestFamilies(s.Requests)...)
 	all = append(all, cacheFamilies(&s.Cache)...)
+	all = append(all, keptFamilies(s.Kept)...)
 	return append(all, uploadFamilies(&s.Uploads)...)
 }
 
@@ -116,21 +117,40 @@ func cacheFamilies(c *fs.CacheStatus) []metrics.Family {
 	}
 }
 
+// keptFamilies are about what is kept on this machine: zeros if nothing is.
+func keptFamilies(k *fs.KeptStatus) []metrics.Family {
+	if k == nil {
+		k = &fs.KeptStatus{}
+	}
+	family := func(name, help string, here, missing int64) metrics.Family {
+		return metrics.Family{
+			Name: name, Help: help, Kind: metrics.Gauge, Labels: []string{"state"},
+			Rows: []metrics.Row{{Labels: []string{"here"}, Value: float64(here)}, {Labels: []string{"missing"}, Value: float64(missing)}},
+		}
+	}
+	return []metrics.Family{
+		family("archivefs_kept_documents", "Documents that are kept on this machine: here, or still missing or changed since.",
+			int64(k.Documents-k.Missing), int64(k.Missing)),
+		family("archivefs_kept_bytes", "Bytes of the contents that are kept on this machine: here, or missing, as far as the service tells lengths.",
+			k.Bytes, k.MissingBytes),
+	}
+}
+
 func uploadFamilies(u *fs.UploadStatus) []metrics.Family {
-	states := map[string]float64{"pending": 0, "failed": 0, "sending": float64(u.Sending)}
 	oldest := time.Time{}
 	for i := range u.List {
-		states[u.List[i].State]++
 		if oldest.IsZero() || u.List[i].Changed.Before(oldest) {
 			oldest = u.List[i].Changed
 		}
 	}
 	uploads := metrics.Family{
 		Name: "archivefs_uploads", Kind: metrics.Gauge, Labels: []string{"state"},
-		Help: "Files that the archive does not have: pending ones wait or are being sent, failed ones wait for somebody to decide.",
-	}
-	for _, state := range []string{"pending", "failed", "sending"} {
-		uploads.Rows = append(uploads.Rows, metrics.Row{Labels: []string{state}, Value: states[state]})
+		Help: "Files that the archive does not have: pending ones wait to be sent, failed ones wait for somebody to decide.",
+		Rows: []metrics.Row{
+			{Labels: []string{fs.StatePending}, Value: float64(u.Pending())},
+			{Labels: []string{"failed"}, Value: float64(u.Failed())},
+			{Labels: []string{"sending"}, Value: float64(u.Sending)},
+		},
 	}
 	age := 0.0
 	if !oldest.IsZero() {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"runtime"
 	"runtime/debug"
 	"runtime/pprof"
@@ -15,6 +16,7 @@ import (
 	"github.com/sirupsen/logrus"
 	"github.com/urfave/cli/v2"
 
+	"github.com/archivefs/archivefs/archive"
 	"github.com/archivefs/archivefs/cmd/archivefs/internal/command"
 	"github.com/archivefs/archivefs/cmd/archivefs/internal/mounted"
 	"github.com/archivefs/archivefs/cmd/archivefs/internal/running"
@@ -139,17 +141,12 @@ func (s *session) serve(c *cli.Context) (*fs.Mount, error) {
 	}
 	s.tellLeftBehind()
 	s.fs.Recover()
-	if s.stale { // right before the mount
-		unmounted, err := mounted.TakeOver(c.Context, s.settings.Mountpoint)
-		if err != nil {
-			return nil, err
-		}
-		if unmounted && s.crash != "" {
-			s.log.Info("not mounted again, because it was unmounted meanwhile")
-			return nil, nil
-		}
+	left := s.stale && mounted.IsLeft(s.settings.Mountpoint)
+	if s.crash != "" && !left {
+		s.log.Info("not mounted again, because it was unmounted meanwhile")
+		return nil, nil
 	}
-	m, err := s.fs.Mount(s.settings.Mountpoint)
+	m, err := s.mount(c, left)
 	if err != nil {
 		why := "a line of fusermount3 above, if there is one, says why"
 		if errors.Is(err, fs.ErrNoHelper) {
@@ -176,6 +173,36 @@ func (s *session) serve(c *cli.Context) (*fs.Mount, error) {
 	defer abortOnWatchdog(m)()
 	defer s.followMachine(c.Context)()
 	s.attend(c, m)
+	return m, nil
+}
+
+// mount mounts, in the place of the mount of an archive that a killed process left, if there is one.
+func (s *session) mount(c *cli.Context, left bool) (*fs.Mount, error) {
+	dir := s.settings.Mountpoint
+	if !left {
+		return s.fs.Mount(dir)
+	}
+	var below *os.File // nil if the system exchanges the two mounts
+	m, err := s.fs.TakeOver(mounted.BehindLinks(dir), func() (err error) {
+		below, err = mounted.Uncover(c.Context, dir)
+		return err
+	})
+	if below == nil {
+		return m, err
+	}
+	defer below.Close() //nolint:errcheck // it was only read
+	if err != nil || s.settings.Nonempty {
+		return m, err
+	}
+	hidden, herr := mounted.Hidden(below)
+	if herr != nil {
+		s.log.Debugf("look below the mount: %v", herr)
+	}
+	for _, name := range hidden {
+		const why = "a program has written it below the mount while that was mounted again; unmount, move it elsewhere, then mount and copy it"
+		s.log.Errorf("%s is not in the archive: %s", archive.Printable(filepath.Join(dir, name)), why)
+		s.lacks("below "+name, archive.Printable(filepath.Join(dir, name)), why)
+	}
 	return m, nil
 }
 

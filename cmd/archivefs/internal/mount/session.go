@@ -39,6 +39,8 @@ type session struct {
 	manager  *running.Manager
 	usable   bool // the mount was usable
 
+	lacks func(id, path, reason string) // tells the person at the desktop of a file that is not archived
+
 	stale bool   // a mount that crashed is still at the mount point
 	crash string // how it ended, " (...)"; empty if no supervisor knows
 
@@ -53,6 +55,7 @@ type clientCloser interface {
 	fs.Archive
 	BaseURL() string
 	SetCredentials(cred apiclient.Credentials) error
+	Doubt()
 	Pause(ctx context.Context, grace time.Duration) error
 	Resume()
 	Reconnect()
@@ -100,8 +103,9 @@ func (s *session) open(ctx context.Context) error {
 	o.Archive, o.Log, o.Source, o.Version = s.client, s.log, s.client.BaseURL(), command.Version()
 	o.PID, o.StateDir, o.Sleep = os.Getpid(), s.dirs.State, s.client.Sleep
 	diskFailed := func(error) {}
+	s.lacks = func(_, _, _ string) {}
 	if n := s.notifier(o.Cure); n != nil { //nolint:contextcheck // it ends with the session
-		o.Notifier, diskFailed = n, n.DiskFailed
+		o.Notifier, diskFailed, s.lacks = n, n.DiskFailed, n.UploadFailed
 	}
 	if o.Content, err = cache.OpenContent(cache.Options{
 		Dir: filepath.Join(s.dirs.Cache, "content"), Limit: s.settings.CacheSize, Local: s.local, Log: s.log, Sleep: s.client.Sleep,
@@ -118,6 +122,9 @@ func (s *session) open(ctx context.Context) error {
 			return err
 		}
 		s.later(o.Known.Close)
+		if _, _, top := o.Known.Folders().Load(0); top && s.stale {
+			s.client.Doubt() // those who used the mount that crashed wait for the next, which has something to show
+		}
 	}
 	o.Spill = cache.NewSpill(s.dirs.Cache, listingMemory, s.log)
 	if o.State, err = state.Open(filepath.Join(s.dirs.State, "state.db")); err != nil {

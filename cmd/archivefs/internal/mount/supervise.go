@@ -19,6 +19,7 @@ import (
 	"github.com/archivefs/archivefs/cmd/archivefs/internal/mounted"
 	"github.com/archivefs/archivefs/cmd/archivefs/internal/running"
 	"github.com/archivefs/archivefs/cmd/archivefs/internal/settings"
+	"github.com/archivefs/archivefs/internal/config"
 	"github.com/archivefs/archivefs/internal/doctor"
 )
 
@@ -29,6 +30,7 @@ type supervisor struct {
 	mountpoint string
 	hangups    <-chan os.Signal
 	caller     io.WriteCloser // gets the line that says that the mount is usable; nil once it has it
+	mark       io.Closer      // lets others know of the supervisor (config.Supervise); nil without it
 }
 
 // supervise is the process between the caller of --daemon and the mount. It returns when there is
@@ -94,6 +96,9 @@ func (v *supervisor) attend(ctx context.Context, p *process) (usable bool, err e
 		select {
 		case line, ok := <-lines:
 			lines, usable = nil, ok
+			if usable {
+				v.show()
+			}
 			if err := v.pass(line); err != nil {
 				v.log.Warn(err)
 			}
@@ -105,6 +110,20 @@ func (v *supervisor) attend(ctx context.Context, p *process) (usable bool, err e
 		case err := <-ended:
 			return usable, err
 		}
+	}
+}
+
+// show lets other processes know that the mount comes again after a crash.
+func (v *supervisor) show() {
+	if v.mark != nil {
+		return
+	}
+	state, err := config.StateAt(v.mountpoint)
+	if err == nil {
+		v.mark, err = config.Supervise(state)
+	}
+	if err != nil {
+		v.log.Debugf("after a crash status will not say that it is mounted again: %v", err)
 	}
 }
 

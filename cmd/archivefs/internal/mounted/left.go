@@ -50,16 +50,6 @@ func KeptInWords(state string, left *command.Backlog, refused bool) string {
 	return fmt.Sprintf("kept in %s for the next mount: %s", state, left)
 }
 
-// FailedUploads counts failed uploads.
-func FailedUploads(status *fs.Status) (n int) {
-	for i := range status.Uploads.List {
-		if status.Uploads.List[i].State == "failed" {
-			n++
-		}
-	}
-	return n
-}
-
 // failedInWords describes failed uploads, empty if there are none.
 func failedInWords(n int, state string) string {
 	if n == 0 {
@@ -71,9 +61,9 @@ func failedInWords(n int, state string) string {
 // LeftBy is what a mount would leave now. It is stuck if everything was tried and waits for a
 // retry, and nothing may still arrive.
 func LeftBy(status *fs.Status) (left Leftover, stuck bool) {
-	left, stuck = Leftover{Failed: FailedUploads(status), Local: len(status.Uploads.Locals)}, status.Uploads.Sending == 0
+	left, stuck = Leftover{Failed: status.Uploads.Failed(), Local: len(status.Uploads.Locals)}, status.Uploads.Sending == 0
 	for _, u := range status.Uploads.List {
-		if u.State != "pending" {
+		if u.State != fs.StatePending {
 			continue
 		}
 		left.Pending.Add(u.Size)

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/archivefs/archivefs/internal/config"
 	"github.com/archivefs/archivefs/internal/doctor"
 )
 
@@ -41,13 +42,30 @@ func IsLeft(dir string) bool {
 	return IsStale(dir)
 }
 
-// TakeOver detaches the mount of an archive that a killed process left at dir, right before the
-// next one is mounted there. It reports whether somebody has unmounted it meanwhile.
-func TakeOver(ctx context.Context, dir string) (unmounted bool, err error) {
-	if !IsLeft(dir) {
-		return true, nil
+// IsSupervised reports whether a process mounts again what crashes at dir, as far as this user may know.
+func IsSupervised(dir string) bool {
+	state, err := config.StateAt(BehindLinks(dir))
+	return err == nil && config.IsSupervised(state)
+}
+
+// Uncover detaches what a killed process left at dir, and opens the directory below, in which programs can
+// write until the next mount hides it.
+func Uncover(ctx context.Context, dir string) (*os.File, error) {
+	if err := detachQuickly(ctx, dir); err != nil {
+		return nil, err
 	}
-	return false, detachQuickly(ctx, dir)
+	return os.Open(dir) //nolint:gosec // the user names it
+}
+
+// Hidden are the names of users' files in the directory below a mount.
+func Hidden(below *os.File) (names []string, err error) {
+	entries, err := below.ReadDir(-1)
+	for _, e := range entries {
+		if isSomebodys(e) {
+			names = append(names, e.Name())
+		}
+	}
+	return names, err
 }
 
 // CheckMountpoint checks that a mount at dir hides no files, unless nonempty allows that.

@@ -81,6 +81,11 @@ func storeFlags() []cli.Flag {
 			Name: "writes", EnvVars: command.Env("WRITES"), Value: "sync",
 			Usage: "when close() returns, `MODE`: sync, when the archive has the file, or with the error; async, when it is safe on this machine",
 		},
+		&cli.DurationFlag{Name: "settle", EnvVars: command.Env("SETTLE"), DefaultText: "at its close", Usage: "send a file in an inbox when nobody has written to it for `DURATION`, as scanners write page by page"},
+		&cli.StringFlag{
+			Name: "inbox-collision", EnvVars: command.Env("INBOX_COLLISION"), Value: "replace",
+			Usage: "what a file becomes that is written under the name of one in an inbox, `MODE`: replace, its new content; number, a new document beside it",
+		},
 	}
 }
 
@@ -297,6 +302,15 @@ func readCaches(c *cli.Context, s *Mount) error {
 		s.Fs.Async = w == "async"
 	default:
 		return config.WrongOption("writes", "%q is neither sync nor async", w)
+	}
+	if s.Fs.Settle = c.Duration("settle"); s.Fs.Settle < 0 {
+		return config.WrongOption("settle", "a duration is not negative")
+	}
+	switch m := c.String("inbox-collision"); m {
+	case "replace", "number":
+		s.Fs.Number = m == "number"
+	default:
+		return config.WrongOption("inbox-collision", "%q is neither replace nor number", m)
 	}
 	return nil
 }

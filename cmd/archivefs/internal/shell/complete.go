@@ -171,6 +171,8 @@ func valuesOf(option string) []string {
 	switch option {
 	case "writes":
 		return []string{"sync", "async"}
+	case "inbox-collision":
+		return []string{"replace", "number"}
 	case "notify":
 		return []string{"auto", "none"}
 	case "content":

@@ -28,17 +28,17 @@ import (
 //go:embed share
 var shared embed.FS
 
-// ShareCommand writes the files that packages install with the program.
-func ShareCommand(newApp func() *cli.App) *cli.Command {
+// PackageFilesCommand writes the files that packages install with the program.
+func PackageFilesCommand(newApp func() *cli.App) *cli.Command {
 	return &cli.Command{
-		Name:        "share",
+		Name:        "package-files",
 		Hidden:      true,
 		Usage:       "write the manual and the completions to DIR",
 		ArgsUsage:   "DIR",
 		Description: "The manual bears the date of $SOURCE_DATE_EPOCH, or of today.",
 		Action: func(c *cli.Context) error {
 			if c.NArg() != 1 {
-				return config.Usagef("share needs one DIR, and was given %d operands", c.NArg())
+				return config.Usagef("package-files needs one DIR, and was given %d operands", c.NArg())
 			}
 			date, err := dateOfManual()
 			if err != nil {

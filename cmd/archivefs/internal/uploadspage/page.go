@@ -200,6 +200,7 @@ func (p *Page) routes() http.Handler {
 	mux.HandleFunc("GET /state", p.showState)
 	mux.HandleFunc("GET /page.css", file("text/css; charset=utf-8", "web/page.css"))
 	mux.HandleFunc("GET /page.js", file("text/javascript; charset=utf-8", "web/page.js"))
+	mux.HandleFunc("GET /favicon.ico", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) }) // browsers ask for one
 	mux.HandleFunc("POST /retry/{id}", p.retry)
 	mux.HandleFunc("GET /save/{id}", p.save)
 	mux.HandleFunc("GET /discard/{id}", p.askDiscard)
@@ -253,8 +254,9 @@ func (p *Page) view(r *http.Request) *view {
 	return newView(textsFor(r), p.dir, p.watch.look(r.Context()))
 }
 
-// upload finds the upload of a request in what was last seen of the mount.
+// upload asks the mount for the upload of a request: a decision is about what is there now.
 func (p *Page) upload(r *http.Request) (fs.UploadInfo, error) {
+	p.watch.outdate()
 	seen := p.watch.look(r.Context())
 	if err := seen.why(); err != nil || seen.status == nil {
 		return fs.UploadInfo{}, cmp.Or(err, errGone)

@@ -2,6 +2,7 @@ package uploadspage
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"io"
 	"net"
@@ -274,12 +275,14 @@ func TestToken(t *testing.T) {
 func TestHeaders(t *testing.T) {
 	b := opened(t, sampleMount(t))
 	policy := "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
-	for _, path := range []string{"/", "/state", "/page.js", "/page.css", "/discard/refused", "/nothing"} {
+	for _, path := range []string{"/", "/state", "/page.js", "/page.css", "/favicon.ico", "/discard/refused", "/nothing"} {
 		r, err := b.request(http.MethodGet, b.base+path, "")
 		if err != nil {
 			t.Fatal(err)
 		}
-		read(t, r)
+		if status, _ := read(t, r); status >= http.StatusBadRequest && path != "/nothing" {
+			t.Errorf("%s: %d", path, status)
+		}
 		for name, want := range map[string]string{
 			"Content-Security-Policy": policy, "X-Content-Type-Options": "nosniff", "Cache-Control": "no-store", "Cross-Origin-Resource-Policy": "same-origin",
 		} {
@@ -419,7 +422,7 @@ func TestDecisions(t *testing.T) {
 
 	// A person is asked twice before bytes are lost.
 	_, body = b.get(b.base + "/discard/refused")
-	wantIn(t, body, english.AskText, `type="checkbox" name="sure" value="yes" required`)
+	wantIn(t, body, english.AskText, `type="checkbox" name="sure" value="yes" required`, `id="back" href="/#discard-refused"`)
 	_, body = b.post("/discard/refused", "")
 	wantIn(t, body, english.AskText)
 	if done := mount.decided(); !slices.Equal(done, []string{"retry refused", "retry half"}) {
@@ -436,6 +439,27 @@ func TestDecisions(t *testing.T) {
 	}
 	if status, _ := b.get(b.base + "/retry/refused"); status != http.StatusMethodNotAllowed {
 		t.Errorf("a link decides: %d", status)
+	}
+}
+
+// A decision is about the uploads that there are, not about those that were last seen.
+func TestDecisionAfterAChange(t *testing.T) {
+	mount := sampleMount(t)
+	b := opened(t, mount)
+	for _, decide := range []func(id string) string{
+		func(id string) string { _, body := b.post("/retry/"+id, ""); return body },
+		func(id string) string { _, body := b.post("/discard/"+id, "sure=yes"); return body },
+		func(id string) string { _, body := b.get(b.base + "/discard/" + id); return body },
+		func(id string) string { _, body := b.get(b.base + "/save/" + id); return body },
+	} {
+		id := rand.Text()
+		if err := os.WriteFile(filepath.Join(mount.dir, id), []byte("Inhalt"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		mount.set(fs.Status{Uploads: fs.UploadStatus{List: []fs.UploadInfo{{ID: id, State: "failed", Path: "A/new.pdf", Size: 6}}}})
+		if body := decide(id); strings.Contains(body, english.Gone) {
+			t.Errorf("a new upload is not found:\n%s", body)
+		}
 	}
 }
 

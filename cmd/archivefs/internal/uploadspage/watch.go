@@ -29,7 +29,7 @@ type watch struct {
 	asked, ended time.Time // +checklocks:mu
 	// answer is closed when the running request has ended; nil if none runs.
 	answer chan struct{} // +checklocks:mu
-	// outdated: the mount is asked although it was just now.
+	// outdated: the mount is asked although it was just now, or is being asked.
 	outdated bool // +checklocks:mu
 	// pause is how long not to ask a mount that did not answer.
 	pause time.Duration // +checklocks:mu
@@ -60,17 +60,11 @@ func (s *seen) why() error {
 
 func newWatch(mount Mount) *watch { return &watch{mount: mount} }
 
-// look returns what is known, not older than fresh if the mount answers within patience.
+// look returns what is known, not older than fresh nor than the last outdate if the mount answers
+// within patience.
 func (w *watch) look(ctx context.Context) seen {
-	answer, wait := w.ask()
-	if answer != nil && wait > 0 {
-		limit := time.NewTimer(wait)
-		defer limit.Stop()
-		select {
-		case <-answer:
-		case <-limit.C:
-		case <-ctx.Done():
-		}
+	// What comes may answer a question that is outdated by now.
+	for answer, wait := w.ask(); answer != nil && comes(ctx, answer, wait); answer, wait = w.ask() {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -78,6 +72,19 @@ func (w *watch) look(ctx context.Context) seen {
 	now.samples = slices.Clone(now.samples) // the next answer changes them
 	now.silent = errors.Is(now.err, ErrSilent) || w.answer != nil && time.Since(w.asked) >= patience
 	return now
+}
+
+// comes reports whether an answer comes in time.
+func comes(ctx context.Context, answer <-chan struct{}, wait time.Duration) bool {
+	limit := time.NewTimer(wait)
+	defer limit.Stop()
+	select {
+	case <-answer:
+		return true
+	case <-limit.C:
+	case <-ctx.Done():
+	}
+	return false
 }
 
 // ask asks the mount, unless what is known is fresh, and returns how long the answer may still take.

@@ -104,6 +104,26 @@ func TestLookIsFresh(t *testing.T) {
 	})
 }
 
+// Who looks after a decision sees what became of it, although an earlier question is still under way.
+func TestLookAfterADecision(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := &hanging{fake: &fake{}, answer: make(chan error), asked: make(chan struct{}, 10)}
+		w := newWatch(h)
+		saw := make(chan seen)
+		go func() { saw <- w.look(t.Context()) }()
+		synctest.Wait()
+		w.outdate()
+		h.set(fs.Status{Health: "before"})
+		h.answer <- nil
+		synctest.Wait()
+		h.set(fs.Status{Health: "after"})
+		h.answer <- nil
+		if s := <-saw; s.status == nil || s.status.Health != "after" {
+			t.Errorf("%+v, want what came after the decision", s)
+		}
+	})
+}
+
 func TestPlot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &fake{status: fs.Status{Requests: []archive.OperationStats{{}, {}}}}

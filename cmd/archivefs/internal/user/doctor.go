@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -25,6 +26,7 @@ import (
 	"github.com/archivefs/archivefs/fs"
 	"github.com/archivefs/archivefs/internal/config"
 	"github.com/archivefs/archivefs/internal/doctor"
+	"github.com/archivefs/archivefs/internal/samba"
 	"github.com/archivefs/archivefs/internal/spool"
 )
 
@@ -87,7 +89,7 @@ func checkup(c *cli.Context) ([]doctor.Finding, error) {
 	default:
 		findings = append(findings, p.service()...)
 	}
-	return append(findings, p.mounts()...), nil
+	return slices.Concat(findings, p.mounts(), p.shares()), nil
 }
 
 // printFindings prints a line for each finding, with its cure at the end.
@@ -342,6 +344,18 @@ func (p *patient) space(what, dir string) doctor.Finding {
 	return doctor.Space(what, dir, usage, err, p.settings.KeepFree)
 }
 
+// shares checks the shares of Samba that export one of the mounts.
+func (p *patient) shares() (findings []doctor.Finding) {
+	conf, err := exec.CommandContext(p.c.Context, "testparm", "-s").Output()
+	if err != nil {
+		return nil // there is no Samba, or its configuration is wrong, which it says itself
+	}
+	for _, s := range samba.Shares(string(conf), mounted.Archives()) {
+		findings = append(findings, doctor.Share(s.Name, s.Path, s.Lacks))
+	}
+	return findings
+}
+
 // askMount reads the status of a mount.
 func askMount(dir string) (s doctor.State, err error) {
 	if err := mounted.Answers(dir); err != nil {
@@ -357,6 +371,6 @@ func askMount(dir string) (s doctor.State, err error) {
 			s.Away = status.LastErrors[0].Text
 		}
 	}
-	s.Disk, s.Failed = status.Disk, mounted.FailedUploads(status)
+	s.Disk, s.Failed = status.Disk, status.Uploads.Failed()
 	return s, nil
 }

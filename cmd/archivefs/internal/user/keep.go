@@ -3,8 +3,10 @@ package user
 import (
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -29,7 +31,8 @@ func KeepCommand() *cli.Command {
 		Description: "Each PATH is a document, or a mandator, folder or inbox with everything in and below it. The\n" +
 			"mount fetches the contents in the background, and again when they change. They stay until you\n" +
 			"free them, beside --cache-size, and can be read while the service is away, also after a restart.\n\n" +
-			"The command waits until everything that the mount keeps is here. Ctrl-C ends the wait alone.\n" +
+			"The command waits until everything that the mount keeps is here, and says how much each PATH\n" +
+			"has. Ctrl-C ends the wait alone.\n" +
 			"archivefs status shows what is kept, and what is missing.",
 		Flags: []cli.Flag{
 			&cli.BoolFlag{Name: "detach", Aliases: []string{"d"}, Usage: "do not wait: the mount fetches the contents in the background"},
@@ -56,48 +59,63 @@ func FreeCommand() *cli.Command {
 }
 
 func keep(c *cli.Context) error {
-	mounts, err := markAll(c, xattr.KeepOn)
+	marks, err := markAll(c, xattr.KeepOn)
 	if c.Bool("detach") {
 		return err
 	}
 	all := []error{err}
-	for _, dir := range mounts {
-		all = append(all, awaitKept(c, dir))
+	for len(marks) > 0 {
+		dir := marks[0].mount
+		all = append(all, awaitKept(c, dir, slices.DeleteFunc(slices.Clone(marks), func(m marked) bool { return m.mount != dir })))
+		marks = slices.DeleteFunc(marks, func(m marked) bool { return m.mount == dir })
 	}
 	return errors.Join(all...)
 }
 
-// markAll sets the attribute keep of all operands, and returns the mounts that they are in.
-func markAll(c *cli.Context, value string) (mounts []string, err error) {
+// marked is an operand whose attribute keep was set.
+type marked struct {
+	path  string // as the user wrote it
+	mount string
+	id    string
+	isDir bool
+}
+
+// markAll sets the attribute keep of all operands.
+func markAll(c *cli.Context, value string) (marks []marked, err error) {
 	if c.NArg() == 0 {
 		return nil, config.Usagef("%s needs a PATH", c.Command.Name)
 	}
 	var failed []error
 	for _, path := range c.Args().Slice() {
-		dir, err := mark(path, value)
+		m, err := mark(path, value)
 		if err != nil {
 			failed = append(failed, fmt.Errorf("%s: %w", path, err))
-		} else if !slices.Contains(mounts, dir) {
-			mounts = append(mounts, dir)
+			continue
 		}
+		marks = append(marks, m)
 	}
-	return mounts, errors.Join(failed...)
+	return marks, errors.Join(failed...)
 }
 
-// mark sets the attribute keep of a file or directory, and returns the mount that it is in.
-func mark(path, value string) (dir string, err error) {
-	path, err = filepath.EvalSymlinks(path)
+// mark sets the attribute keep of a file or directory.
+func mark(operand, value string) (m marked, err error) {
+	path, err := filepath.EvalSymlinks(operand)
 	if err == nil {
 		path, err = filepath.Abs(path)
 	}
-	if err != nil {
-		return "", plainError(err)
+	var info os.FileInfo
+	if err == nil {
+		info, err = os.Stat(path)
 	}
-	if dir, err = mounted.MountOf(path); err != nil {
-		return "", err
+	if err != nil {
+		return m, plainError(err)
+	}
+	m = marked{path: operand, id: attribute(path, xattr.Prefix+"id"), isDir: info.IsDir()}
+	if m.mount, err = mounted.MountOf(path); err != nil {
+		return m, err
 	}
 	if state := attribute(path, xattr.Prefix+"state"); value == xattr.KeepOn && slices.Contains([]string{"local", "pending", "failed"}, state) {
-		return "", fmt.Errorf("it is not archived (%s), so it is here anyway; keep its folder, or the document later", state)
+		return m, fmt.Errorf("it is not archived (%s), so it is here anyway; keep its folder, or the document later", state)
 	}
 	err = unix.Setxattr(path, xattr.Keep, []byte(value), 0)
 	switch {
@@ -106,11 +124,11 @@ func mark(path, value string) (dir string, err error) {
 	case errors.Is(err, syscall.EROFS):
 		err = errors.New("the mount is read-only; mount it once without that to say what is to be kept")
 	case errors.Is(err, syscall.EPERM) && value == xattr.KeepOff:
-		err = fmt.Errorf("it is kept with %s; free that", doctor.Quoted(keptAbove(dir, path)))
+		err = fmt.Errorf("it is kept with %s; free that", doctor.Quoted(keptAbove(m.mount, path)))
 	case errors.Is(err, syscall.EBUSY):
 		err = errors.New("the folder is not in the archive yet; keep it once it is")
 	}
-	return dir, err
+	return m, err
 }
 
 // plainError is an error without the path and the operation, which stand before it.
@@ -140,8 +158,9 @@ func keptAbove(dir, path string) string {
 	return path
 }
 
-// awaitKept waits until everything that the mount at dir keeps is on this machine.
-func awaitKept(c *cli.Context, dir string) error {
+// awaitKept waits until everything that the mount at dir keeps is on this machine, and says how much of
+// that is in each of these marks.
+func awaitKept(c *cli.Context, dir string, marks []marked) error {
 	bar := command.NewProgress(c.App.ErrWriter)
 	defer bar.End()
 	tick := time.NewTicker(command.ProgressEvery)
@@ -157,8 +176,7 @@ func awaitKept(c *cli.Context, dir string) error {
 		case k == nil: // freed meanwhile
 			return nil
 		case k.State == fs.KeptComplete:
-			_, err := fmt.Fprintf(c.App.Writer, "%s: %s\n", dir, keptInWords(k))
-			return err
+			return printKept(c, marks, k)
 		case k.State == fs.KeptDisk, k.State == fs.KeptIncomplete:
 			return fmt.Errorf("%s: %s", dir, keptInWords(k))
 		case k.State == fs.KeptWaiting && said != k.Why:
@@ -176,13 +194,40 @@ func awaitKept(c *cli.Context, dir string) error {
 	}
 }
 
-// keptInWords describes what is kept: "38 of 40 documents are here, 1.2 MiB; fetching".
-func keptInWords(k *fs.KeptStatus) string {
-	text := command.Doing(k.Documents, "document", "is", "are")
-	if k.Missing > 0 {
-		text = fmt.Sprintf("%d of %s", k.Documents-k.Missing, text)
+// printKept says what is kept of each mark.
+func printKept(c *cli.Context, marks []marked, k *fs.KeptStatus) error {
+	for _, m := range marks {
+		at := slices.IndexFunc(k.Marks, func(of fs.KeptMark) bool {
+			return m.id == strconv.FormatInt(int64(of.ID), 10) && m.isDir != of.Document
+		})
+		if at < 0 {
+			return fmt.Errorf("%s: it is kept, but the service does not show it any more", m.path)
+		}
+		if _, err := fmt.Fprintf(c.App.Writer, "%s: %s\n", m.path, countInWords(&k.Marks[at].Count)); err != nil {
+			return err
+		}
 	}
-	text += " kept here, " + command.Size(k.Bytes)
+	return nil
+}
+
+// countInWords describes how much is kept: "38 of 40 documents are kept here, 1.2 MiB".
+func countInWords(n *fs.KeptCount) string {
+	text := command.Doing(n.Documents, "document", "is", "are")
+	switch {
+	case n.Documents == 0:
+		return "no document is there yet; those that come are kept"
+	case n.Missing > 0:
+		text = fmt.Sprintf("%d of %s", n.Documents-n.Missing, text)
+	}
+	return text + " kept here, " + command.Size(n.Bytes)
+}
+
+// keptInWords describes what is kept: "38 of 40 documents are kept here, 1.2 MiB; fetching".
+func keptInWords(k *fs.KeptStatus) string {
+	text := countInWords(&k.Count)
+	if k.Documents == 0 && k.State != fs.KeptComplete {
+		text = "no document is known yet"
+	}
 	if k.State != fs.KeptComplete {
 		text += "; " + k.State
 	}
@@ -201,8 +246,8 @@ func (t *statusTable) kept(k *fs.KeptStatus) {
 		return
 	}
 	t.row("kept\t%s", keptInWords(k))
-	for _, path := range k.Paths {
-		t.row("\t%s", path)
+	for i := range k.Marks {
+		t.row("\t%s: %s", k.Marks[i].Path, countInWords(&k.Marks[i].Count))
 	}
 	if k.Gone > 0 {
 		t.row("\t%s no longer shown by the service", strings.TrimSpace(command.Doing(k.Gone, "other", "is", "are")))

@@ -161,6 +161,9 @@ func listSearches(c *cli.Context) error {
 	if c.Bool("json") {
 		return command.PrintJSON(c, list)
 	}
+	if len(list) == 0 {
+		command.Say(c.App.ErrWriter, "there is no saved search")
+	}
 	w := tabwriter.NewWriter(c.App.Writer, 0, 4, 2, ' ', 0)
 	for _, s := range list {
 		fmt.Fprintf(w, "%s\t%s\t%s:%d\n", archive.Printable(s.Name), archive.Printable(s.Query), s.File, s.Line) //nolint:errcheck // Flush returns the error
@@ -169,14 +172,17 @@ func listSearches(c *cli.Context) error {
 }
 
 // eachMount makes the mounts of this user read their searches again, and calls do for each. It names
-// those that cannot.
+// those that say that they cannot.
 func eachMount(c *cli.Context, do func(dir string) error) error {
 	for _, dir := range mounted.Archives() {
 		if mounted.Answers(dir) != nil {
 			continue // another user's, or one that hangs: it reads them when it starts again
 		}
-		if err := fs.RereadSearches(dir); err != nil {
-			command.Say(c.App.ErrWriter, "%v; it shows the change after SIGHUP", err)
+		switch err := fs.RereadSearches(dir); {
+		case errors.Is(err, fs.ErrSearches):
+			command.Say(c.App.ErrWriter, "%v; its log says why", err)
+			continue
+		case err != nil: // it is another user's with --allow-other, or has ended meanwhile
 			continue
 		}
 		if err := do(dir); err != nil {

@@ -63,7 +63,8 @@ func showStatus(c *cli.Context) error {
 
 // healthInWords explains the health of the mount at dir, and how to improve it.
 func healthInWords(dir string, s *fs.Status) string {
-	waiting, failed := len(s.Uploads.List)-mounted.FailedUploads(s), mounted.FailedUploads(s)
+	failed := s.Uploads.Failed()
+	waiting := len(s.Uploads.List) - failed
 	list := "see archivefs uploads list " + doctor.Quoted(dir)
 	switch s.Health {
 	case fs.HealthOK:
@@ -129,11 +130,7 @@ func mendedInWords(at time.Time) string {
 }
 
 func (t *statusTable) uploads(u *fs.UploadStatus) {
-	counts := map[string]int{}
-	for i := range u.List {
-		counts[u.List[i].State]++
-	}
-	t.row("uploads\t%d being sent, %d pending, %d failed, %s on disk", u.Sending, counts["pending"], counts["failed"], command.Size(u.Bytes))
+	t.row("uploads\t%d being sent, %d pending, %d failed, %s on disk", u.Sending, u.Pending(), u.Failed(), command.Size(u.Bytes))
 	if u.Local > 0 {
 		t.row("\t%s here alone, temporary or empty", command.Doing(u.Local, "file", "is", "are"))
 	}

@@ -83,7 +83,7 @@ func TestStatusShowsUploadsUnderWay(t *testing.T) {
 		{ID: "2", State: "pending", Path: "/A/goes.pdf", Size: 4 << 20, Sent: 1 << 20},
 	}}}
 	table := statusLines(t, &s)
-	wantLine(t, table, "uploads 1 being sent, 2 pending, 0 failed, 5.0 MiB on disk")
+	wantLine(t, table, "uploads 1 being sent, 1 pending, 0 failed, 5.0 MiB on disk")
 	wantLine(t, table, "2 files are here alone, temporary or empty")
 	wantLine(t, table, "[#####...............] 25 % of 4.0 MiB /A/goes.pdf")
 	if strings.Contains(table, "waits.pdf") {

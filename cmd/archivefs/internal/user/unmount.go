@@ -60,6 +60,8 @@ func unmount(c *cli.Context) error {
 	}
 	_, _, err = mounted.Status(dir)
 	switch {
+	case err != nil && mounted.IsSupervised(dir) && (mounted.IsStale(dir) || !isMounted(dir)):
+		return sayKept(c, dir, unmountForGood(c, dir, err))
 	case err != nil && mounted.IsStale(dir):
 		return sayKept(c, dir, mounted.DetachMount(c.Context, dir))
 	case err != nil:
@@ -88,6 +90,24 @@ func unmount(c *cli.Context) error {
 		command.Say(c.App.ErrWriter, "%s", stays)
 	}
 	return waitForEnd(c.Context, status.PID, here, others, drain+endPatience)
+}
+
+// unmountForGood unmounts what has crashed at dir and is being mounted again, which ends. The next mount may
+// come at any moment, and right before it there is none. err is the error of asking the mount.
+func unmountForGood(c *cli.Context, dir string, err error) error {
+	wait, cancel := context.WithTimeout(c.Context, noticesSoon)
+	defer cancel()
+	for {
+		if isMounted(dir) {
+			if err = mounted.DetachMount(c.Context, dir); err == nil {
+				command.Say(c.App.ErrWriter, "the mount had crashed; it is not mounted again")
+				return nil
+			}
+		}
+		if command.Pause(wait) != nil {
+			return err
+		}
+	}
 }
 
 const (

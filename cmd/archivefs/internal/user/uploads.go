@@ -69,11 +69,15 @@ func listUploads(c *cli.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, place.Close()) }()
+	list := place.List()
 	if c.Bool("json") {
-		return command.PrintJSON(c, place.List())
+		return command.PrintJSON(c, list)
+	}
+	if len(list) == 0 {
+		command.Say(c.App.ErrWriter, "nothing waits to be archived")
 	}
 	w := tabwriter.NewWriter(c.App.Writer, 0, 4, 2, ' ', 0)
-	for _, u := range place.List() {
+	for _, u := range list {
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", //nolint:errcheck // Flush returns the error
 			u.ID, u.State, u.Changed.Local().Format(time.DateTime), command.Size(u.Size), u.Path, u.Error)
 	}

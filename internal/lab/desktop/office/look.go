@@ -32,6 +32,10 @@ func (o *Office) get(ctx context.Context, path string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	return o.send(r)
+}
+
+func (o *Office) send(r *http.Request) ([]byte, error) {
 	r.Header.Set("API-Key", key)
 	answer, err := http.DefaultClient.Do(r)
 	if err != nil {
@@ -39,8 +43,8 @@ func (o *Office) get(ctx context.Context, path string) ([]byte, error) {
 	}
 	defer answer.Body.Close() //nolint:errcheck // it was only read
 	body, err := io.ReadAll(answer.Body)
-	if err == nil && answer.StatusCode != http.StatusOK {
-		err = fmt.Errorf("%s: %s: %s", path, answer.Status, bytes.TrimSpace(body))
+	if err == nil && answer.StatusCode/100 != 2 {
+		err = fmt.Errorf("%s: %s: %s", r.URL.Path, answer.Status, bytes.TrimSpace(body))
 	}
 	return body, err
 }
@@ -109,13 +113,21 @@ func (o *Office) documents(ctx context.Context, path []string) (all []document, 
 
 // Content is what the archive has of a document.
 func (o *Office) Content(ctx context.Context, name string, path ...string) ([]byte, error) {
-	all, err := o.documents(ctx, path)
+	d, err := o.document(ctx, name, path)
 	if err != nil {
 		return nil, err
 	}
+	return o.get(ctx, fmt.Sprintf("/document/%d/pdf?original=true", d.ID))
+}
+
+func (o *Office) document(ctx context.Context, name string, path []string) (document, error) {
+	all, err := o.documents(ctx, path)
+	if err != nil {
+		return document{}, err
+	}
 	i := slices.IndexFunc(all, func(d document) bool { return d.Name == name })
 	if i < 0 {
-		return nil, fmt.Errorf("the archive has no document %q", name)
+		return document{}, fmt.Errorf("the archive has no document %q", name)
 	}
-	return o.get(ctx, fmt.Sprintf("/document/%d/pdf?original=true", all[i].ID))
+	return all[i], nil
 }

@@ -20,11 +20,12 @@ import (
 // key is the API key of the service, which only this machine can reach.
 const key = "desktop"
 
-// Mandator, Scans and Inbox are where the tours work. Scans has PDFs documents.
+// Mandator, Scans, Letters, States and Inbox are where the tours work. Scans has PDFs documents.
 const (
 	Mandator = "Muster GmbH"
 	Scans    = "Scans"
 	Letters  = "Letters"
+	States   = "Agreements" // the first one: the screen has room for its menu
 	Inbox    = "Administrator"
 	PDFs     = 50
 )
@@ -54,7 +55,8 @@ func Open(ctx context.Context, s *screen.Screen, program, dir string) (*Office, 
 
 func (o *Office) start(ctx context.Context) error {
 	tree := filepath.Join(o.dir, "tree")
-	if err := writeTree(tree); err != nil {
+	bin := filepath.Join(o.screen.Home(), ".local", "bin") // in PATH, for what menus start
+	if err := errors.Join(writeTree(tree), os.MkdirAll(bin, 0o700), os.Symlink(o.program, filepath.Join(bin, "archivefs"))); err != nil {
 		return err
 	}
 	address, err := freeAddress(ctx)
@@ -108,6 +110,9 @@ func (o *Office) Remount(ctx context.Context, options ...string) error {
 	})
 }
 
+// Program is the archivefs that is tested.
+func (o *Office) Program() string { return o.program }
+
 // unmount ends the mount, in good order.
 func (o *Office) unmount(ctx context.Context) error {
 	if o.mount == nil {
@@ -139,8 +144,10 @@ func freeAddress(ctx context.Context) (string, error) {
 }
 
 // Settled waits until the service is asked nothing any more: a step is over then.
-func (o *Office) Settled(ctx context.Context) error {
-	const quiet = time.Second
+func (o *Office) Settled(ctx context.Context) error { return o.Quiet(ctx, time.Second) }
+
+// Quiet waits until the service was asked nothing for some time.
+func (o *Office) Quiet(ctx context.Context, quiet time.Duration) error {
 	return screen.Until(ctx, "an end of the requests", func() (bool, error) {
 		return o.Wire.quietFor() > quiet, nil
 	})

@@ -18,18 +18,24 @@ import (
 // ScanSize is what each PDF in the folder of scans has at most, in bytes.
 const ScanSize = 290 << 10
 
-// writeTree writes what the archive begins with, beside the sample: a folder of scans and one
-// of letters.
+// writeTree writes what the archive begins with, beside the sample: a folder of scans, one of
+// letters, and one of documents that will be here or not.
 func writeTree(dir string) error {
 	scans := filepath.Join(dir, Mandator, Scans)
 	letters := filepath.Join(dir, Mandator, Letters)
-	for _, d := range []string{scans, letters} {
+	states := filepath.Join(dir, Mandator, States)
+	for _, d := range []string{scans, letters, states} {
 		if err := os.MkdirAll(d, 0o700); err != nil {
 			return err
 		}
 	}
 	for n := range PDFs {
 		if err := os.WriteFile(filepath.Join(scans, fmt.Sprintf("scan-%02d.pdf", n+1)), Scan(uint64(n)), 0o600); err != nil {
+			return err
+		}
+	}
+	for _, name := range []string{"Cached.pdf", "Elsewhere.pdf", "Kept.pdf"} {
+		if err := os.WriteFile(filepath.Join(states, name), Page(name), 0o600); err != nil {
 			return err
 		}
 	}

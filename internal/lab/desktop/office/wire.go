@@ -19,8 +19,10 @@ import (
 	"time"
 )
 
-// Wire is the way between the mount and the service. It passes everything on and counts.
+// Wire is the way between the mount and the service. It passes everything on and counts, unless it
+// is told to give uploads trouble.
 type Wire struct {
+	trouble  *trouble
 	mu       sync.Mutex
 	requests map[string]int // guarded by mu: by method and path, ids left out
 	sent     atomic.Int64   // bytes of documents that went up
@@ -50,7 +52,7 @@ func newWire(target string) (*Wire, *httptest.Server, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	w := &Wire{requests: map[string]int{}}
+	w := &Wire{requests: map[string]int{}, trouble: newTrouble()}
 	w.last.Store(time.Now().UnixNano())
 	proxy := &httputil.ReverseProxy{
 		Rewrite:       func(r *httputil.ProxyRequest) { r.SetURL(to) },
@@ -77,6 +79,12 @@ func newWire(target string) (*Wire, *httptest.Server, error) {
 		w.mu.Unlock()
 		if r.Method == http.MethodPost && r.Body != nil {
 			r.Body = &counted{r.Body, &w.sent}
+		}
+		if path == "/file-upload" {
+			if w.trouble.refuses(rw) {
+				return
+			}
+			r.Body = &held{ReadCloser: r.Body, trouble: w.trouble}
 		}
 		proxy.ServeHTTP(rw, r)
 	}))

@@ -16,7 +16,7 @@ import (
 func TestWrite(t *testing.T) {
 	dir := t.TempDir()
 	visits := []*tour.Visit{
-		{Name: "Thunar", Version: "4.18", Steps: []tour.Step{
+		{Name: "Thunar", Version: "4.18", Note: "It has no tabs.", Steps: []tour.Step{
 			{Title: "Copy in", Expected: "the archive has it", Seen: "it | has", Picture: "copy.png"},
 			{Title: "Delete", Expected: "refused", Err: errors.New("nothing\nwas said")},
 		}},
@@ -30,7 +30,7 @@ func TestWrite(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"# On a desktop\n", "## Thunar\n\n4.18\n", "## Dolphin\n",
+		"# On a desktop\n", "## Thunar\n\n4.18\n\nIt has no tabs.\n", "## Dolphin\n",
 		"| Copy in | the archive has it | it · has |", "| Delete | refused | **FAILED**: nothing was said |",
 		"![Copy in](copy.png)\n\n*Copy in: the archive has it*\n",
 	} {

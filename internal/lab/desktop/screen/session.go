@@ -49,6 +49,7 @@ func (s *Screen) start(ctx context.Context) error {
 		"HOME=" + home, "XDG_RUNTIME_DIR=" + s.path("run"), "LC_ALL=C.UTF-8", "LANGUAGE=", "NO_AT_BRIDGE=0",
 		"XDG_CONFIG_HOME=" + filepath.Join(home, ".config"), "XDG_CACHE_HOME=" + filepath.Join(home, ".cache"),
 		"XDG_DATA_HOME=" + filepath.Join(home, ".local/share"), "XDG_STATE_HOME=" + filepath.Join(home, ".local/state"),
+		"PATH=" + filepath.Join(home, ".local/bin") + ":" + os.Getenv("PATH"),
 		"XDG_SESSION_TYPE=x11", "WAYLAND_DISPLAY=", "GDK_BACKEND=x11", "GTK_MODULES=gail:atk-bridge",
 		"QT_QPA_PLATFORM=xcb", "LIBGL_ALWAYS_SOFTWARE=1",
 		"GSK_RENDERER=cairo", "SAL_USE_VCLPLUGIN=gtk3", "DBUS_SESSION_BUS_ADDRESS=unix:path=" + s.path("run/bus"),

@@ -17,6 +17,7 @@ import (
 type Node struct {
 	Name, Role, Text string
 	X, Y, W, H       int // on the screen
+	Focused          bool
 	Children         []*Node
 	ref              reference
 }
@@ -29,6 +30,7 @@ type reference struct {
 
 // States of AT-SPI, as bits.
 const (
+	stateFocused = 1 << 12
 	stateShowing = 1 << 25
 	stateVisible = 1 << 30
 )
@@ -126,7 +128,7 @@ func (g *grower) grow(ctx context.Context, parent *Node, ref reference) {
 	if s.call(ctx, ref, accessible+".GetState").Store(&states) != nil || len(states) == 0 || states[0]&shown == 0 {
 		return
 	}
-	n := &Node{ref: ref, Name: s.text(ctx, ref, accessible, "Name")}
+	n := &Node{ref: ref, Name: s.text(ctx, ref, accessible, "Name"), Focused: states[0]&stateFocused != 0}
 	_ = s.call(ctx, ref, accessible+".GetRoleName").Store(&n.Role) // one that went away has none
 	var box struct{ X, Y, W, H int32 }
 	if s.call(ctx, ref, "org.a11y.atspi.Component.GetExtents", uint32(0)).Store(&box) == nil {

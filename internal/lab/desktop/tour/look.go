@@ -5,6 +5,7 @@ package tour
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -76,11 +77,12 @@ func (m *manager) fifty(how, setting string, most int64, pictures bool) {
 		m.office.Wire.Take()
 		began := time.Now()
 		m.open(dir, whole)
-		m.item(dir, "scan-01.pdf")
+		m.scans(dir)
 		seen := ""
 		if pictures {
 			m.until("thumbnails", func() (bool, error) { return m.thumbnails() >= office.PDFs, nil })
 			seen = fmt.Sprintf("; %d thumbnails after %.1f s", m.thumbnails(), time.Since(began).Seconds())
+			m.fail(m.office.Quiet(m.ctx, looksAgain))
 		}
 		m.fail(m.office.Settled(m.ctx))
 		t := m.office.Wire.Total()
@@ -94,7 +96,7 @@ func (m *manager) fifty(how, setting string, most int64, pictures bool) {
 	}
 	m.step(title+", again", "they are shown with their thumbnails; no preview is read", func() string {
 		m.open(dir, whole)
-		m.item(dir, "scan-01.pdf")
+		m.scans(dir)
 		m.fail(m.office.Settled(m.ctx))
 		t := m.office.Wire.Total()
 		if m.err == nil && t.Received+t.Previews > most {
@@ -103,6 +105,19 @@ func (m *manager) fifty(how, setting string, most int64, pictures bool) {
 		return fmt.Sprintf("%d bytes of contents and %d of previews were read", t.Received, t.Previews)
 	})
 }
+
+// scans waits for some of the scans in a window. Nautilus may begin anywhere in the list.
+func (m *manager) scans(dir string) {
+	m.until("the scans", func() (bool, error) {
+		w := m.window(dir)
+		return w != nil && len(w.All(func(n *screenNode) bool {
+			return slices.Contains(files, n.Role) && strings.HasPrefix(n.Name, "scan-")
+		})) > 0, m.err
+	})
+}
+
+// looksAgain is longer than a mount waits before it looks whether thumbnails were removed.
+const looksAgain = 5 * time.Second
 
 // thumbnails counts what is in the user's cache.
 func (m *manager) thumbnails() int {

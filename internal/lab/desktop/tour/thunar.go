@@ -5,6 +5,7 @@ package tour
 // thunar is the file manager of Xfce.
 func thunar(g *guide) {
 	g.Version = g.run("thunar --version | head -1")
+	g.Note = "Its extensions cannot show emblems: a page of the properties says what Nautilus shows by them."
 	m := &manager{
 		guide: g, program: "Thunar", command: `exec thunar %q`,
 		newFolder: "ctrl+shift+n", create: "Create", replace: "Replace", remove: "Delete", says: []string{"not permitted"},
@@ -14,4 +15,9 @@ func thunar(g *guide) {
 	m.steps()
 	m.fifty("with thumbnails (tumblerd)", "", 0, true)
 	m.fifty("without thumbnails", `xfconf-query -c thunar -n -t string -p /misc-thumbnail-mode -s THUNAR_THUMBNAIL_MODE_NEVER`, 0, false)
+	p := packaged{m}
+	p.menuEntry()
+	m.notification()
+	p.statePage()
+	p.menu()
 }

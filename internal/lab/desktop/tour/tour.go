@@ -20,6 +20,7 @@ var visits = []struct {
 	{"Dolphin", dolphin},
 	{"LibreOffice", libreoffice},
 	{"Commands", commands},
+	{"Chromium", chromium},
 }
 
 // Programs are the names of the programs that can be visited.
@@ -30,10 +31,10 @@ func Programs() (names []string) {
 	return names
 }
 
-// Go visits one program. Pictures go to a directory.
-func Go(ctx context.Context, s *screen.Screen, o *office.Office, program, pictures string, log func(string, ...any)) *Visit {
+// Go visits one program, with what packages contain beside it from a directory. Pictures go to another one.
+func Go(ctx context.Context, s *screen.Screen, o *office.Office, program, packaging, pictures string, log func(string, ...any)) *Visit {
 	v := &Visit{Name: program}
-	g := &guide{Visit: v, ctx: ctx, screen: s, office: o, pictures: pictures, log: log}
+	g := &guide{Visit: v, ctx: ctx, screen: s, office: o, packaging: packaging, pictures: pictures, log: log}
 	for _, visit := range visits {
 		if visit.name == program {
 			visit.do(g)

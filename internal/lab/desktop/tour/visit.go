@@ -28,6 +28,7 @@ type Step struct {
 type Visit struct {
 	Name    string
 	Version string
+	Note    string // what it cannot do
 	Steps   []Step
 }
 
@@ -45,14 +46,16 @@ func (v *Visit) Failed() (all []string) {
 // in the step does nothing.
 type guide struct {
 	*Visit
-	ctx      context.Context
-	screen   *screen.Screen
-	office   *office.Office
-	pictures string // directory
-	log      func(string, ...any)
-	err      error // of this step
-	started  []*machine.Process
-	ended    func() error // waits until what was started shows nothing any more; nil for none
+	ctx    context.Context
+	screen *screen.Screen
+	office *office.Office
+	// packaging and pictures are directories.
+	packaging, pictures string
+	log                 func(string, ...any)
+	err                 error // of this step
+	started             []*machine.Process
+	ended               func() error            // waits until what was started shows nothing any more; nil for none
+	shot                func(file string) error // takes a picture; nil for one of the screen, if something was started
 }
 
 // step does one step. What do returns is what was seen.
@@ -66,11 +69,10 @@ func (g *guide) step(title, expected string, do func() string) {
 	if g.err == nil {
 		s.Seen = strings.ReplaceAll(do(), g.screen.Home()+"/", "~/")
 	}
-	s.Err = g.err
-	if len(g.started) > 0 {
+	if len(g.started) > 0 || g.shot != nil {
 		s.Picture = g.picture(len(g.Steps) + 1)
 	}
-	if s.Err != nil {
+	if s.Err = g.err; s.Err != nil {
 		seen := filepath.Join(g.screen.Logs(), fmt.Sprintf("%s-%02d.txt", g.Name, len(g.Steps)+1))
 		s.Err = errors.Join(s.Err, os.WriteFile(seen, []byte(g.screen.Everything(g.ctx)), 0o600))
 	}
@@ -90,8 +92,11 @@ func (g *guide) step(title, expected string, do func() string) {
 // picture keeps what is shown now, and returns the name of the file.
 func (g *guide) picture(n int) string {
 	name := fmt.Sprintf("%s-%02d.png", strings.ToLower(strings.Fields(g.Name)[0]), n)
-	if err := g.screen.Picture(g.ctx, filepath.Join(g.pictures, name)); err != nil {
-		g.fail(err)
+	file := filepath.Join(g.pictures, name)
+	if g.shot != nil {
+		g.fail(g.shot(file))
+	} else {
+		g.fail(g.screen.Picture(g.ctx, file))
 	}
 	return name
 }

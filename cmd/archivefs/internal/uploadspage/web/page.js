@@ -1,49 +1,40 @@
 // Renews what changes on the page, and keeps the command running while the page is open. Only what
-// is different is replaced, so that the focus and a screen reader stay where they are.
+// is different is changed, so that the focus and a screen reader stay where they are.
 "use strict";
 
-const seen = new Map(); // what the server said last, by the id of the element
-
-// replace puts the new element in place of the old one, and the focus where it was.
-function replace(old, now) {
-  const focus = old.contains(document.activeElement) ? document.activeElement.id : "";
-  old.replaceWith(now);
-  if (focus) (document.getElementById(focus) || now.querySelector("h2") || document.body).focus();
+// renew makes an element that the page has what the server says now.
+function renew(old, now) {
+  if (old.isEqualNode(now)) return;
+  if (old.nodeName !== now.nodeName || old.id !== now.id) return old.replaceWith(now);
+  if (!old.attributes) return void (old.data = now.data);
+  for (const name of old.getAttributeNames()) if (!now.hasAttribute(name)) old.removeAttribute(name);
+  for (const name of now.getAttributeNames()) old.setAttribute(name, now.getAttribute(name));
+  // Children with an id are found by it, others by their place.
+  for (const child of [...old.children]) if (child.id && !now.querySelector(":scope > #" + CSS.escape(child.id))) child.remove();
+  let at = old.firstChild;
+  for (const child of [...now.childNodes]) {
+    const there = child.id ? old.querySelector(":scope > #" + CSS.escape(child.id)) : at && !at.id && at.nodeName === child.nodeName ? at : null;
+    const next = there && there === at ? at.nextSibling : at;
+    if (!there) old.insertBefore(child, at);
+    else {
+      if (there !== at) old.insertBefore(there, at);
+      renew(there, child);
+    }
+    at = next;
+  }
+  while (at) {
+    const next = at.nextSibling;
+    at.remove();
+    at = next;
+  }
 }
 
-// renew renews one section. Lines of a list are replaced one by one.
-function renew(now) {
-  const html = now.outerHTML;
-  if (seen.get(now.id) === html) return;
-  seen.set(now.id, html);
-  const old = document.getElementById(now.id);
-  const oldList = old.querySelector("ul"), list = now.querySelector("ul");
-  if (now.id === "health") {
-    old.className = now.className;
-    // A live region speaks only if it stays, and its text changes.
-    const said = old.querySelector("[role=status]"), says = now.querySelector("[role=status]");
-    if (said.innerHTML !== says.innerHTML) said.replaceChildren(...says.childNodes);
-    while (said.nextSibling) said.nextSibling.remove();
-    while (says.nextSibling) old.append(says.nextSibling);
-    return;
-  }
-  if (!oldList || !list) return replace(old, now);
-  const lines = [...list.children];
-  for (const line of [...oldList.children]) {
-    if (lines.some((l) => l.id === line.id)) continue;
-    const focused = line.contains(document.activeElement);
-    line.remove();
-    if (focused) old.querySelector("h2").focus();
-  }
-  lines.forEach((line, i) => {
-    const html = line.outerHTML, there = document.getElementById(line.id);
-    if (there && there.parentElement === oldList) {
-      if (seen.get(line.id) !== html) replace(there, line);
-    } else {
-      oldList.insertBefore(line, oldList.children[i] || null);
-    }
-    seen.set(line.id, html);
-  });
+// renewAll renews the sections. Where what had the focus goes, the focus goes to what has its id
+// now, or to the title of the section.
+function renewAll(state) {
+  const focus = document.activeElement, section = focus.closest("section");
+  state.querySelectorAll("section").forEach((now) => renew(document.getElementById(now.id), now));
+  if (section && document.activeElement !== focus) (document.getElementById(focus.id) || section.querySelector("h2") || document.querySelector("h1")).focus();
 }
 
 async function look() {
@@ -54,8 +45,7 @@ async function look() {
   try {
     const answer = await fetch("/state", { cache: "no-store" });
     if (!answer.ok) throw new Error(answer.statusText);
-    const state = new DOMParser().parseFromString(await answer.text(), "text/html");
-    state.querySelectorAll("section").forEach(renew);
+    renewAll(new DOMParser().parseFromString(await answer.text(), "text/html"));
     document.getElementById("ended").hidden = true;
   } catch {
     document.getElementById("ended").hidden = false;
@@ -65,6 +55,11 @@ async function look() {
   timer = setTimeout(look, wait);
 }
 
-document.querySelectorAll("section, section li").forEach((e) => seen.set(e.id, e.outerHTML));
-let looking = false, timer = setTimeout(look, 1000);
-document.addEventListener("visibilitychange", () => { if (!document.hidden) look(); });
+let looking = false, timer = 0;
+const back = document.getElementById("back");
+if (back) {
+  document.addEventListener("keydown", (e) => { if (e.key === "Escape") back.click(); });
+} else {
+  timer = setTimeout(look, 1000);
+  document.addEventListener("visibilitychange", () => { if (!document.hidden) look(); });
+}

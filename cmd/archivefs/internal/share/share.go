@@ -1,0 +1,125 @@
+// Package share has the command share: what other servers of this machine need to export a mounted
+// archive. It prints, and changes nothing.
+package share
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"os/user"
+	"regexp"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/archivefs/archivefs/cmd/archivefs/internal/command"
+	"github.com/archivefs/archivefs/cmd/archivefs/internal/settings"
+	"github.com/archivefs/archivefs/internal/config"
+	"github.com/archivefs/archivefs/internal/samba"
+)
+
+// Command is the command share, with those below it.
+func Command() *cli.Command {
+	return &cli.Command{
+		Name:  "share",
+		Usage: "print what a server needs that exports a mounted archive",
+		Description: "docs/OFFICE.md goes through all of it, from an empty machine to a share for Windows, Macs\n" +
+			"and scanners.",
+		Subcommands: []*cli.Command{sambaCommand()},
+	}
+}
+
+func sambaCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "samba",
+		Usage:     "print what Samba needs to export the archive of PROFILE",
+		ArgsUsage: "PROFILE",
+		Description: "The first command writes a section for /etc/samba/smb.conf, which names it by include = FILE. The\n" +
+			"second writes a drop-in for the unit that mounts the profile: the options that a share needs, and\n" +
+			"what lets clients go on after the archive was mounted again.\n\n" +
+			"   archivefs share samba office >/etc/samba/office.conf\n" +
+			"   archivefs share samba --unit office >/etc/systemd/system/archivefs@office.service.d/samba.conf\n\n" +
+			"All users of the share use one mount, with the credentials of the profile: the archive sees one\n" +
+			"user. With --each everybody has a mount of his own, of the profile PROFILE-USER, and the archive\n" +
+			"sees who it was.",
+		Flags: []cli.Flag{
+			command.ConfigFlag(),
+			&cli.StringFlag{Name: "name", DefaultText: "PROFILE", Usage: "the `NAME` of the share"},
+			&cli.StringFlag{Name: "as", Value: "archive", Usage: "the `USER` of this machine to whom the files belong; nobody logs in as this user"},
+			&cli.StringFlag{Name: "allow", DefaultText: "all users of Samba", Usage: "let in only these `USERS`, as valid users of smb.conf has them: anna, @office"},
+			&cli.BoolFlag{Name: "each", Usage: "a mount for each user"},
+			&cli.BoolFlag{Name: "unit", Usage: "print the drop-in for archivefs@PROFILE.service instead"},
+		},
+		Action: printSamba,
+	}
+}
+
+// streamsDir is where Samba keeps what belongs to files, and not to documents: a directory for each share.
+const streamsDir = "/var/lib/samba/archivefs/"
+
+// harmless are names that need no quotes in smb.conf, in a unit and in a path.
+var harmless = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
+
+func printSamba(c *cli.Context) error {
+	profile := c.Args().First()
+	if c.NArg() != 1 || profile == "" {
+		return config.Usagef("samba needs one PROFILE, and was given %d operands", c.NArg())
+	}
+	files, err := settings.ReadConfig(c)
+	if err != nil {
+		return err
+	}
+	name, as := cmp.Or(c.String("name"), profile), c.String("as")
+	for option, value := range map[string]string{"name": name, "as": as} {
+		if !harmless.MatchString(value) {
+			return config.WrongOption(option, "%q has other characters than letters, digits, dots, dashes and underscores", value)
+		}
+	}
+	if strings.ContainsAny(c.String("allow"), "\n\r") {
+		return config.WrongOption("allow", "it is more than a line")
+	}
+	s := samba.Share{Name: name, User: as, Allowed: c.String("allow"), Streams: streamsDir + name}
+	switch {
+	case c.Bool("each") && c.Bool("unit"):
+		return config.WrongTogether("%s and %s exclude each other", "each", "unit")
+	case c.Bool("each"):
+		s.User, s.Path = "", "/mnt/"+profile+"-%u"
+		s.Before = "/usr/bin/systemctl start archivefs@" + profile + "-%u"
+	case !files.Has(profile):
+		return settings.NoProfile(files, profile, "")
+	default:
+		s.Path = cmp.Or(settings.PlaceOf(files, profile), "/mnt/"+profile)
+	}
+	if c.Bool("unit") {
+		return printUnit(c.App.Writer, &s)
+	}
+	_, err = fmt.Fprintf(c.App.Writer, "# The archive of the profile %s for Windows, Macs and scanners, by: archivefs share samba\n%s", profile, s.Section())
+	return err
+}
+
+// printUnit prints the drop-in for the unit that mounts the archive.
+func printUnit(out io.Writer, s *samba.Share) error {
+	owner, err := user.Lookup(s.User)
+	var unknown user.UnknownUserError
+	if errors.As(err, &unknown) {
+		return fmt.Errorf("there is no user %s on this machine; as root, useradd --system --user-group %s makes one, or name another with --as", s.User, s.User)
+	}
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(out, `# For the unit that mounts the archive of a share, by: archivefs share samba --unit
+[Unit]
+Before=smbd.service
+
+[Service]
+# Samba, which is another user, may enter, and the files belong to that user.
+Environment=ARCHIVEFS_ALLOW_OTHER=true ARCHIVEFS_UID=%s ARCHIVEFS_GID=%s ARCHIVEFS_UMASK=007
+# Scanners write page by page, and under the same names every day.
+Environment=ARCHIVEFS_SETTLE=10s ARCHIVEFS_INBOX_COLLISION=number
+ExecStartPre=+/usr/bin/install -d -o %s -g %s -m 0700 %s
+# Clients are connected to the mount that there was before. They connect again at once.
+ExecStartPost=-+/usr/bin/smbcontrol smbd close-share %s
+`, owner.Uid, owner.Gid, owner.Uid, owner.Gid, s.Streams, s.Name)
+	return err
+}

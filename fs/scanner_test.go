@@ -1,0 +1,261 @@
+package fs_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/archivefs/archivefs/fs"
+	"github.com/archivefs/archivefs/internal/testing/hostile"
+)
+
+// scanner is a mount in whose inboxes files settle for an hour, which no test waits for.
+type scanner struct {
+	*foreign
+	*mounted
+	inbox string
+	later atomic.Int64 // by how much the clock of the mount is fast
+}
+
+func newScanner(t *testing.T, cfg hostile.Config, tweak func(*fs.Options)) *scanner {
+	t.Helper()
+	s := &scanner{foreign: newForeign(t, cfg)}
+	s.mounted = s.foreign.mount(t, func(o *fs.Options) {
+		o.Settle, o.Number = time.Hour, true
+		o.Now = func() time.Time { return time.Now().Add(time.Duration(s.later.Load())) }
+		if tweak != nil {
+			tweak(o)
+		}
+	})
+	s.inbox = s.path("inboxes", "Administrator")
+	names(t, s.inbox)
+	return s
+}
+
+// settled lets an hour pass, and waits until the inbox of the service holds these documents.
+func (s *scanner) settled(want ...string) {
+	s.t.Helper()
+	slices.Sort(want)
+	s.later.Add(int64(2 * time.Hour))
+	heals(s.t, "the inbox has what has settled", func() bool {
+		s.hurries()
+		return slices.Equal(s.holds(s.foreign.inbox), want)
+	})
+}
+
+// fails lets an hour pass, waits until the upload of a file in the inbox has failed, and returns it.
+func (s *scanner) fails(name string) (u fs.UploadInfo) {
+	s.t.Helper()
+	s.later.Add(int64(2 * time.Hour))
+	heals(s.t, "it fails", func() bool {
+		s.hurries()
+		i := slices.IndexFunc(s.uploads(), func(u fs.UploadInfo) bool { return u.State == "failed" && filepath.Base(u.Path) == name })
+		if i >= 0 {
+			u = s.uploads()[i]
+		}
+		return i >= 0
+	})
+	return u
+}
+
+// hurries retries what is pending.
+func (s *scanner) hurries() {
+	for _, u := range s.pending() {
+		_ = s.retryNow(u) // it may be archived, or fail, at this moment
+	}
+}
+
+// page appends a page to a file and closes it.
+func page(t *testing.T, path, content string) {
+	t.Helper()
+	f := get(os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600))(t)
+	get(f.WriteString(content))(t)
+	must(t, f.Close())
+}
+
+func TestPagesThatAreAppendedBecomeOneDocument(t *testing.T) {
+	t.Parallel()
+	s := newScanner(t, hostile.Config{}, nil)
+	path := filepath.Join(s.inbox, "scan0001.pdf")
+	page(t, path, "%PDF-1.7\n")
+	page(t, path, "page 1\n")
+	page(t, path, "%%EOF\n")
+	must(t, s.retryNow(s.upload("inboxes/Administrator/scan0001.pdf")))
+	if got := s.pending(); len(got) != 1 || got[0].Size != 22 || !got[0].Waits || !strings.Contains(got[0].Error, "--settle") {
+		t.Errorf("pending: %+v", got)
+	}
+	s.wantHolds(t, s.foreign.inbox)
+	s.settled("scan0001.pdf=%PDF-1.7\npage 1\n%%EOF\n")
+	if n := s.Count("POST", "/file-upload"); n != 1 {
+		t.Errorf("%d uploads", n)
+	}
+	wantContent(t, path, "%PDF-1.7\npage 1\n%%EOF\n")
+}
+
+// Only inboxes settle: a copy to a folder is archived at its close.
+func TestFoldersDoNotSettle(t *testing.T) {
+	t.Parallel()
+	s := newScanner(t, hostile.Config{}, nil)
+	write(t, s.path("Muster GmbH", "Briefe", "a.txt"), "Inhalt")
+	s.wantHolds(t, s.letters, "a.txt=Inhalt")
+	write(t, filepath.Join(s.inbox, "b.txt"), "moved before it has settled")
+	must(t, os.Rename(filepath.Join(s.inbox, "b.txt"), s.path("Muster GmbH", "Briefe", "b.txt")))
+	s.settled()
+	heals(t, "both are archived", func() bool {
+		return slices.Equal(s.holds(s.letters), []string{"a.txt=Inhalt", "b.txt=moved before it has settled"})
+	})
+}
+
+// A scanner that has the file open between two pages is waited for, however long that takes.
+func TestAFileSettlesOnlyWhenItIsClosed(t *testing.T) {
+	t.Parallel()
+	s := newScanner(t, hostile.Config{}, nil)
+	path := filepath.Join(s.inbox, "scan.txt")
+	page(t, path, "page 1\n")
+	open := get(os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0))(t)
+	s.later.Add(int64(2 * time.Hour))
+	must(t, s.retryNow(s.upload("inboxes/Administrator/scan.txt")))
+	get(open.WriteString("page 2\n"))(t)
+	must(t, open.Close())
+	s.settled("scan.txt=page 1\npage 2\n")
+}
+
+// A scan that broke off is an upload that is shown, and not a document.
+func TestAScanWithoutItsEndFailsWhenItHasSettled(t *testing.T) {
+	t.Parallel()
+	s := newScanner(t, hostile.Config{}, nil)
+	path := filepath.Join(s.inbox, "scan.pdf")
+	page(t, path, "%PDF-1.7\npage 1\n")
+	u := s.fails("scan.pdf")
+	s.wantHolds(t, s.foreign.inbox)
+	if !u.Incomplete || u.Error != "the end of the file is missing, as after a cancelled copy" {
+		t.Fatalf("%+v", u)
+	}
+	wantContent(t, path, "%PDF-1.7\npage 1\n")
+	wantErrno(t, "retry", s.retryNow(u), syscall.EPERM)
+	page(t, path, "%%EOF\n") // the scanner goes on after all
+	s.settled("scan.pdf=%PDF-1.7\npage 1\n%%EOF\n")
+
+	page(t, filepath.Join(s.inbox, "other.pdf"), "%PDF-1.7\npage 1\n")
+	must(t, s.asItIs(s.fails("other.pdf")))
+	s.settled("scan.pdf=%PDF-1.7\npage 1\n%%EOF\n", "other.pdf=%PDF-1.7\npage 1\n")
+}
+
+func TestWhatSettlesSurvivesTheMount(t *testing.T) {
+	t.Parallel()
+	for name, end := range map[string]func(*scanner){
+		"unmounted": func(s *scanner) { s.remount() },
+		"crashed": func(s *scanner) {
+			crashed := s.spoolNow()
+			s.remountAfter(crashed)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newScanner(t, hostile.Config{}, nil)
+			path := filepath.Join(s.inbox, "scan.txt")
+			page(t, path, "page 1\n")
+			end(s)
+			s.wantHolds(t, s.foreign.inbox)
+			names(t, s.inbox)
+			page(t, path, "page 2\n")
+			s.settled("scan.txt=page 1\npage 2\n")
+		})
+	}
+}
+
+// writings are ways in which devices and programs write a file under a name that is taken.
+var writings = map[string]func(path, content string) error{
+	"over it": func(path, content string) error { return os.WriteFile(path, []byte(content), 0o600) },
+	"truncated when it is open, as SMB servers do": func(path, content string) error {
+		f, err := os.OpenFile(path, os.O_RDWR, 0)
+		if err != nil {
+			return err
+		}
+		err = f.Truncate(0)
+		if err == nil {
+			_, err = f.WriteString(content)
+		}
+		return errors.Join(err, f.Close())
+	},
+	"renamed": func(path, content string) error {
+		if err := os.WriteFile(path+".part", []byte(content), 0o600); err != nil {
+			return err
+		}
+		return os.Rename(path+".part", path)
+	},
+}
+
+// A name that comes back every day gets a new document, whatever became of the last one.
+func TestANameThatComesBackGetsANewDocument(t *testing.T) {
+	t.Parallel()
+	for how, write := range writings {
+		for what, cfg := range map[string]hostile.Config{
+			"replaces": {}, "cannot replace": {Without: []string{"POST /document/{id}/replace"}},
+		} {
+			t.Run(how+", "+what, func(t *testing.T) {
+				t.Parallel()
+				s := newScanner(t, cfg, nil)
+				path, aside := filepath.Join(s.inbox, "scan.txt"), filepath.Join(s.inbox, "scan (2).txt")
+				must(t, os.WriteFile(path, []byte("monday"), 0o600))
+				s.settled("scan.txt=monday")
+				must(t, write(path, "tuesday"))
+				wantContent(t, path, "tuesday")
+				wantContent(t, aside, "monday")
+				s.settled("scan.txt=monday", "scan.txt=tuesday")
+				wantContent(t, path, "tuesday")
+				wantContent(t, aside, "monday")
+				must(t, write(path, "wednesday")) // before the next one has settled
+				must(t, write(path, "thursday"))
+				wantNames(t, s.inbox, "scan.txt", "scan (2).txt", "scan (3).txt", "scan (4).txt")
+				s.settled("scan.txt=monday", "scan.txt=tuesday", "scan.txt=wednesday", "scan.txt=thursday")
+				if n := s.Count("POST", "/document/{id}/replace"); n != 0 {
+					t.Errorf("%d replacements", n)
+				}
+			})
+		}
+	}
+}
+
+// A device that appends to what it has just written extends that; a scan that failed stays beside the
+// next one.
+func TestWhatANewFileLeavesBeside(t *testing.T) {
+	t.Parallel()
+	s := newScanner(t, hostile.Config{}, nil)
+	path := filepath.Join(s.inbox, "scan.pdf")
+	page(t, path, "%PDF-1.7\nhalf")
+	s.fails("scan.pdf")
+	must(t, os.WriteFile(path, []byte("%PDF-1.7\nwhole %%EOF"), 0o600))
+	s.settled("scan.pdf=%PDF-1.7\nwhole %%EOF")
+	wantContent(t, filepath.Join(s.inbox, "scan (2).pdf"), "%PDF-1.7\nhalf")
+	if ups := s.uploads(); len(ups) != 1 || ups[0].State != "failed" {
+		t.Errorf("%+v", ups)
+	}
+	page(t, path, "\n")
+	s.settled("scan.pdf=%PDF-1.7\nwhole %%EOF\n")
+}
+
+// A program that reads the old document goes on with the new file, as it does after a replacement; the
+// old document is read under its numbered name.
+func TestReadersOfANameThatComesBack(t *testing.T) {
+	t.Parallel()
+	s := newScanner(t, hostile.Config{}, nil)
+	path := filepath.Join(s.inbox, "scan.txt")
+	must(t, os.WriteFile(path, []byte("monday"), 0o600))
+	r := get(os.Open(path))(t)
+	must(t, os.WriteFile(path, []byte("tuesday"), 0o600))
+	s.settled("scan.txt=monday", "scan.txt=tuesday")
+	must(t, r.Close())
+	wantContent(t, filepath.Join(s.inbox, "scan (2).txt"), "monday")
+	wantContent(t, path, "tuesday")
+	s.remount()
+	if got := names(t, s.inbox); len(got) != 2 {
+		t.Errorf("%q", got)
+	}
+}

@@ -1,0 +1,147 @@
+// Package samba knows how Samba (smb.conf(5)) exports a mounted archive to Windows, Macs and scanners:
+// the section that makes a share of it, and what an existing share lacks.
+package samba
+
+import (
+	"fmt"
+	"path"
+	"strings"
+)
+
+// setting is a parameter of a share, with the reason for it. Samba's default is another value.
+type setting struct{ name, value, why string }
+
+// settings are what every share of an archive needs.
+var settings = []setting{
+	{"oplocks", "no", "A client with an oplock or a lease closes a file long after its program has, and does not see what others change. Closing a file archives it."},
+	{"level2 oplocks", "no", ""},
+	{"posix locking", "no", "Locks of clients are for other clients; a mounted archive has none to offer."},
+	{"ea support", "no", "Attributes of documents belong to the archive, and it takes no others."},
+	{"store dos attributes", "no", ""},
+	{"map archive", "no", ""},
+	{"nt acl support", "no", "The archive decides who may do what, so there is nothing to be set in the properties of a file."},
+	{"csc policy", "disable", "A copy that Windows keeps for offline use would be written back later, under a name that may be archived by then."},
+	{"vfs objects", "catia fruit streams_depot fileid", "Names that Windows does not allow are shown with other characters. What Macs and browsers store beside a file (colours, where it was downloaded) stays in a directory of this machine."},
+}
+
+// ofModules are the parameters of the modules.
+var ofModules = []setting{
+	{"catia:mappings", "0x22:0xf022,0x2a:0xf02a,0x3a:0xf03a,0x3c:0xf03c,0x3e:0xf03e,0x3f:0xf03f,0x5c:0xf05c,0x7c:0xf07c", ""},
+	{"fileid:algorithm", "fsname", "The archive has the same number after each mount."},
+	{"streams_depot:check_valid", "no", ""},
+	{"fruit:metadata", "stream", ""},
+	{"fruit:resource", "stream", ""},
+	{"fruit:nfs_aces", "no", ""},
+	{"readdir_attr:aapl_rsize", "no", "Listing a large folder on a Mac asks for nothing else."},
+	{"readdir_attr:aapl_finder_info", "no", ""},
+	{"readdir_attr:aapl_max_access", "no", ""},
+}
+
+// Share is a share of an archive.
+type Share struct {
+	Name    string // as clients see it
+	Path    string // where the archive is mounted
+	User    string // to whom the files belong; empty for the user of the client
+	Allowed string // who may use it, as valid users has it; empty for every user of Samba
+	Before  string // a command that root runs before a client connects; empty for none
+	Streams string // where what belongs to a file, and not to the document, is kept
+}
+
+// Section returns the section of smb.conf that makes the share.
+func (s *Share) Section() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "[%s]\n", s.Name)
+	own := []setting{
+		{"comment", "Document archive", ""},
+		{"path", s.Path, ""},
+		{"read only", "no", ""},
+		{"force user", s.User, ""},
+		{"valid users", s.Allowed, ""},
+		{"root preexec", s.Before, ""},
+		{"veto files", "/.archivefs/", "Decisions about uploads are for this machine. Saved searches are in the directory searches."},
+	}
+	for _, all := range [][]setting{own, settings, ofModules, {{"streams_depot:directory", s.Streams, ""}}} {
+		for _, p := range all {
+			if p.value == "" {
+				continue
+			}
+			if p.why != "" {
+				writeWhy(&b, p.why)
+			}
+			fmt.Fprintf(&b, "   %s = %s\n", p.name, p.value)
+		}
+	}
+	return b.String()
+}
+
+// writeWhy writes a comment, in lines of up to 100 characters.
+func writeWhy(b *strings.Builder, why string) {
+	const most = 94
+	line := ""
+	for _, word := range strings.Fields(why) {
+		if len(line)+1+len(word) > most {
+			fmt.Fprintf(b, "   #%s\n", line)
+			line = ""
+		}
+		line += " " + word
+	}
+	fmt.Fprintf(b, "   #%s\n", line)
+}
+
+// Found is a share of an archive in the configuration of a machine.
+type Found struct {
+	Name, Path string
+	// Lacks are the settings that it should have, each as "name = value".
+	Lacks []string
+}
+
+// Shares returns the shares whose path is one of dirs or below it. conf is what testparm(1) -s prints:
+// the configuration with all its files, canonical names, and no defaults.
+func Shares(conf string, dirs []string) (found []Found) {
+	for name, parameters := range sections(conf) {
+		at := path.Clean(parameters["path"])
+		for _, dir := range dirs {
+			if at == dir || strings.HasPrefix(at, dir+"/") {
+				found = append(found, Found{name, at, lacks(parameters)})
+				break
+			}
+		}
+	}
+	return found
+}
+
+// lacks returns the settings that a share lacks. Modules may come in another order, and beside others.
+func lacks(parameters map[string]string) (lacks []string) {
+	for _, s := range settings {
+		has := strings.EqualFold(parameters[s.name], s.value)
+		if s.name == "vfs objects" {
+			has = true
+			given := " " + parameters[s.name] + " "
+			for _, module := range strings.Fields(s.value) {
+				has = has && strings.Contains(given, " "+module+" ")
+			}
+		}
+		if !has {
+			lacks = append(lacks, s.name+" = "+s.value)
+		}
+	}
+	return lacks
+}
+
+// sections parses a configuration in its canonical form.
+func sections(conf string) map[string]map[string]string {
+	all := map[string]map[string]string{}
+	var section map[string]string
+	for line := range strings.Lines(conf) {
+		line = strings.TrimSpace(line)
+		if name, is := strings.CutPrefix(line, "["); is {
+			section = map[string]string{}
+			all[strings.TrimSuffix(name, "]")] = section
+			continue
+		}
+		if name, value, is := strings.Cut(line, "="); is && section != nil && !strings.HasPrefix(line, "#") {
+			section[strings.TrimSpace(name)] = strings.TrimSpace(value)
+		}
+	}
+	return all
+}
