@@ -18,6 +18,7 @@ import (
 type attempt struct {
 	sender *sender
 	op     Operation
+	slot   *slot
 	caller context.Context // of the caller
 	ctx    context.Context // of the request; ends also when it stalls
 	cancel context.CancelCauseFunc
@@ -31,8 +32,8 @@ type attempt struct {
 	conn               atomic.Pointer[net.Conn]
 }
 
-func newAttempt(ctx context.Context, s *sender, op Operation) *attempt {
-	a := &attempt{sender: s, op: op, caller: ctx, counts: s.stats.of(op)}
+func newAttempt(ctx context.Context, s *sender, op Operation, own *slot) *attempt {
+	a := &attempt{sender: s, op: op, slot: own, caller: ctx, counts: s.stats.of(op)}
 	ctx, a.cancel = context.WithCancelCause(ctx)
 	a.unhook = context.AfterFunc(s.pause.until(), func() { a.cancel(errPaused) }) //nolint:contextcheck // a pause is nobody's request
 	a.guard = newWatchdog(s.stall, func() { a.cancel(errStalled) })
@@ -148,7 +149,7 @@ func (a *attempt) release() {
 	}
 	a.unhook()
 	a.cancel(nil)
-	a.sender.slots.leave(a.op)
+	a.sender.slots.leave(a.slot)
 }
 
 // errSendingEnded ends the transport's reads of a body whose request is over.

@@ -1,6 +1,7 @@
 package apiclient
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -85,7 +86,7 @@ func (c *Client) SetCredentials(cred Credentials) error {
 
 // Stats returns the counters of every operation used so far, by name. Requests counts
 // attempts, Failures those that ended in an error; Total and Latency are times to the head of the
-// answer.
+// answer, Waited and Waits those before, until a connection was free.
 func (c *Client) Stats() []archive.OperationStats { return c.sender.stats.all() }
 
 // Supports returns whether the deployment has op, as far as its answers have shown. It
@@ -112,8 +113,11 @@ type Config struct {
 	Credentials Credentials
 	// Connections is the most requests in flight, default 16. A request whose body is being read
 	// counts. If there are two or more, a quarter of them, at least one, is reserved for requests
-	// without content.
+	// without content. People get fair shares of them.
 	Connections int
+	// Person returns on whose behalf a request with that context is sent; false: on nobody's. Nil: on
+	// nobody's.
+	Person func(ctx context.Context) (uid uint32, ok bool)
 	// RetryFor is how long a repeatable request is repeated before its error is
 	// returned, default 3 s; waits for a Retry-After come on top, 30 s in total at most.
 	// Negative: nothing is repeated.

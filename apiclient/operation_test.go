@@ -55,7 +55,7 @@ func TestOperationsInWords(t *testing.T) {
 	}
 	log, said := newLog()
 	s := &sender{log: log}
-	s.observe(OpStructure, nil, 0, &archive.Error{Op: OpStructure.doing})
+	s.observe(OpStructure, nil, 0, 0, &archive.Error{Op: OpStructure.doing})
 	if !strings.Contains(said.String(), "operation=archivestructure") {
 		t.Error(said)
 	}

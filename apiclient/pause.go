@@ -76,7 +76,7 @@ func (c *Client) Pause(ctx context.Context, grace time.Duration) error {
 
 // idle returns when no request is in flight, or with ctx's error.
 func (s *sender) idle(ctx context.Context) error {
-	for len(s.slots.all) > 0 {
+	for s.slots.inFlight() > 0 {
 		if err := retry.Sleep(ctx, pauseLook); err != nil {
 			return err
 		}

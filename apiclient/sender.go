@@ -31,7 +31,8 @@ type sender struct {
 	connections *connections
 	pause       pause
 
-	slots    slots
+	slots    *slots
+	person   func(context.Context) (uid uint32, ok bool) // Config.Person
 	lockout  lockout
 	circuit  *circuit
 	contents contents
@@ -49,6 +50,7 @@ func newSender(cfg Config, base *url.URL, transport http.RoundTripper, made *con
 		log:         cfg.Log,
 		watch:       cfg.Watch,
 		slots:       newSlots(cfg.Connections),
+		person:      cfg.Person,
 	}
 	s.caller.Store(newCaller(cfg.Credentials))
 	s.circuit = newCircuit(s.probe)
@@ -127,7 +129,9 @@ func (s *sender) once(ctx context.Context, r *request, read func(*http.Response)
 func (s *sender) send(ctx context.Context, r *request) (*http.Response, error) {
 	unpaused, stop := s.pause.within(ctx)
 	defer stop()
-	if err := s.slots.enter(unpaused, r.op); err != nil {
+	queued := time.Now()
+	own, err := s.slots.enter(unpaused, s.of(ctx), r.op)
+	if err != nil {
 		if paused := s.pause.refused(r.op); paused != nil && ctx.Err() == nil {
 			return nil, paused
 		}
@@ -135,11 +139,11 @@ func (s *sender) send(ctx context.Context, r *request) (*http.Response, error) {
 	}
 	probe, err := s.lockout.enter()
 	if err != nil {
-		s.slots.leave(r.op)
+		s.slots.leave(own)
 		return nil, &archive.Error{Op: r.op.doing, Kind: archive.KindUnauthorized, Err: err}
 	}
 	started := time.Now()
-	a := newAttempt(ctx, s, r.op)
+	a := newAttempt(ctx, s, r.op, own)
 	resp, err := a.roundTrip(r)
 	took := time.Since(started)
 	if err == nil && s.circuit.answered(resp.StatusCode) {
@@ -150,21 +154,32 @@ func (s *sender) send(ctx context.Context, r *request) (*http.Response, error) {
 		discard(resp.Body)
 	}
 	s.lockout.leave(probe, archive.KindOf(err) == archive.KindUnauthorized, err == nil)
-	s.observe(r.op, resp, took, err)
+	s.observe(r.op, resp, started.Sub(queued), took, err)
 	if err != nil {
 		return nil, err
 	}
 	return resp, nil
 }
 
+// of returns the person on whose behalf a request with ctx is sent.
+func (s *sender) of(ctx context.Context) person {
+	if s.person == nil {
+		return person{}
+	}
+	uid, some := s.person(ctx)
+	return person{uid, some}
+}
+
 // observe counts and logs one request.
-func (s *sender) observe(op Operation, resp *http.Response, took time.Duration, err error) {
+func (s *sender) observe(op Operation, resp *http.Response, waited, took time.Duration, err error) {
 	s.stats.add(op, func(stats *archive.OperationStats) {
 		stats.Requests++
 		stats.Total += took
 		stats.Latency.Add(took)
+		stats.Waited += waited
+		stats.Waits.Add(waited)
 	})
-	entry := s.log.WithField("operation", op.name).WithField("duration", took)
+	entry := s.log.WithField("operation", op.name).WithField("duration", took).WithField("waited", waited)
 	if resp != nil {
 		entry = entry.WithField("status", resp.StatusCode)
 	}
@@ -246,49 +261,4 @@ func permanent(err error) bool {
 	var distrust *tls.CertificateVerificationError
 	var name *net.DNSError
 	return errors.As(err, &distrust) || errors.As(err, &name) && name.IsNotFound || errors.Is(err, http.ErrSchemeMismatch)
-}
-
-// slots bounds the requests in flight. A quarter of them, at least one, is reserved for requests
-// without content, so that directories can be listed while documents hang. A single slot serves
-// all requests.
-type slots struct {
-	all     chan struct{} // a token for each request in flight
-	content chan struct{} // a token for each request that transfers a content
-}
-
-func newSlots(n int) slots {
-	kept := max(n/4, 1)
-	return slots{all: make(chan struct{}, n), content: make(chan struct{}, max(n-kept, 1))}
-}
-
-// enter waits for a slot, or until ctx ends.
-func (s *slots) enter(ctx context.Context, op Operation) error {
-	if !op.is(bulky) {
-		return take(ctx, s.all)
-	}
-	if err := take(ctx, s.content); err != nil {
-		return err
-	}
-	err := take(ctx, s.all)
-	if err != nil {
-		<-s.content
-	}
-	return err
-}
-
-func take(ctx context.Context, c chan struct{}) error {
-	select {
-	case c <- struct{}{}:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
-// leave gives the slot back.
-func (s *slots) leave(op Operation) {
-	<-s.all
-	if op.is(bulky) {
-		<-s.content
-	}
 }

@@ -109,6 +109,8 @@ type OperationStats struct {
 	Retries   int64         `json:"retries"`
 	Total     time.Duration `json:"total-ns"`
 	Latency   Latency       `json:"latency"`
+	Waited    time.Duration `json:"waited-ns"` // before, until it could be sent
+	Waits     Latency       `json:"waits"`
 	Sent      int64         `json:"sent"`     // bytes of bodies
 	Received  int64         `json:"received"` // bytes of bodies
 }

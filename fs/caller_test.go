@@ -1,6 +1,7 @@
 package fs_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -9,9 +10,65 @@ import (
 	"testing"
 	"time"
 
+	"github.com/archivefs/archivefs/archive"
 	"github.com/archivefs/archivefs/fs"
 	"github.com/archivefs/archivefs/internal/testing/hostile"
 )
+
+// onBehalf notes on whose behalf the service is called.
+type onBehalf struct {
+	anyArchive
+	calls chan string
+}
+
+func (o onBehalf) note(ctx context.Context, call string) {
+	uid, ok := fs.Person(ctx)
+	o.calls <- fmt.Sprintf("%s %d %v", call, uid, ok)
+}
+
+func (o onBehalf) Documents(ctx context.Context, folder archive.ID, list archive.ListOptions) ([]archive.Document, error) {
+	o.note(ctx, "list")
+	return o.anyArchive.Documents(ctx, folder, list)
+}
+
+func (o onBehalf) Content(ctx context.Context, r archive.ContentRequest) (*archive.Content, error) {
+	o.note(ctx, "read")
+	return o.anyArchive.Content(ctx, r)
+}
+
+func (o onBehalf) Upload(ctx context.Context, up archive.Upload, body archive.Blob) (archive.ID, error) {
+	o.note(ctx, "upload")
+	return o.anyArchive.Upload(ctx, up, body)
+}
+
+// A request to the service is sent on behalf of the user whose program needs it, one of the queue on
+// nobody's: people share the connections to the service by that.
+func TestOnWhoseBehalfRequestsAreSent(t *testing.T) {
+	for _, async := range []bool{false, true} {
+		f := newForeign(t, hostile.Config{List: hostile.ListShape{Sizes: true}})
+		f.AddDocument(f.bills, hostile.Document{Name: "a.txt", Content: []byte("text"), Pages: 1})
+		calls := make(chan string, 100)
+		m := f.mount(t, func(o *fs.Options) { o.Archive, o.Async = onBehalf{o.Archive, calls}, async })
+		me := fmt.Sprintf("%d true", os.Getuid())
+		want := []string{"list " + me, "read " + me, "upload " + me}
+		if async {
+			want[2] = "upload 0 false"
+		}
+		must(t, ends(t, run(t, "cat", m.path("Muster GmbH", "Rechnungen", "a.txt"))))
+		must(t, ends(t, run(t, "cp", m.path("Muster GmbH", "Rechnungen", "a.txt"), m.path("Muster GmbH", "Rechnungen", "b.txt"))))
+		m.unmount() // it waits for the queue
+		close(calls)
+		got := map[string]bool{}
+		for call := range calls {
+			got[call] = true
+		}
+		for _, call := range want {
+			if !got[call] {
+				t.Errorf("async %v: there is no %q in %v", async, call, got)
+			}
+		}
+	}
+}
 
 // A program that is killed while it waits for the service ends at once, and its request continues:
 // the next listing shows the result.

@@ -35,6 +35,8 @@ type FileSystem struct {
 	control *control.Tree
 	keeper  *keep.Keeper
 
+	// clocks time the requests of the kernel.
+	clocks clocks
 	// work tracks uploads and background work, for which Close waits.
 	work background.Work
 	// memory returns memory to the system after a walk.
@@ -61,7 +63,7 @@ func New(opts Options) *FileSystem {
 	f := &FileSystem{opts: opts, log: opts.Log}
 	f.kernel = &node.Kernel{UID: opts.UID, GID: opts.GID, Umask: opts.Umask, Trust: kernelTrust, Memory: &f.memory}
 	f.staging = staging.New(staging.Config{
-		Spool: opts.Spool, State: opts.State, Async: opts.Async, Settle: opts.Settle, Number: opts.Number, ReadOnly: opts.ReadOnly, WhileAlive: node.WhileAlive,
+		Spool: opts.Spool, State: opts.State, Async: opts.Async, Settle: opts.Settle, Number: opts.Number, ReadOnly: opts.ReadOnly, WhileAlive: node.WhileAlive, Person: Person,
 		Rewritten: func(doc archive.ID) { f.control.BytesChanged(doc) },
 	}, opts.Now)
 	var prefetching context.Context
@@ -90,6 +92,10 @@ func New(opts Options) *FileSystem {
 	}
 	return f
 }
+
+// Person returns the user whose program made the request of the kernel with that context; false if the
+// context is of no such request, but of work in the background.
+func Person(ctx context.Context) (uid uint32, ok bool) { return node.Person(ctx) }
 
 // pictures makes what fills the user's cache of thumbnails, until ctx ends; nil if the user has none.
 func (f *FileSystem) pictures(ctx context.Context) *pictures.Maker {

@@ -57,7 +57,11 @@ func (f *FileSystem) mount(dir string, detach func() error) (*Mount, error) {
 		RootStableAttr:  &fusefs.StableAttr{Ino: inode.Root},
 		Logger:          options.Logger,
 	})
-	server, conn, err := connect(dir, absences{nodes}, options, detach)
+	raw := fuse.RawFileSystem(absences{nodes})
+	if f.opts.Times {
+		raw = timed{raw, &f.clocks}
+	}
+	server, conn, err := connect(dir, raw, options, detach)
 	if err != nil {
 		return nil, fmt.Errorf("mount at %s: %w", dir, err)
 	}

@@ -136,6 +136,8 @@ type Options struct {
 	PID      int
 	Restarts int
 	StateDir string
+	// Times has requests of the kernel timed (FileSystem.OperationTimes).
+	Times bool
 	// Now is the clock.
 	Now func() time.Time
 }

@@ -27,6 +27,8 @@ type Record struct {
 	// by a later run too. One that is created and queued (Recall) is to be committed again as
 	// it is.
 	Queued bool `json:"queued,omitempty"`
+	// UID is the user whose close queued it, 0 if that is not known: people take turns in the queue.
+	UID uint32 `json:"uid,omitempty"`
 	// Settling (queued) says that its writer may come back to it, so that it is neither sent nor
 	// checked for its end before it has been left alone for a while.
 	Settling bool      `json:"settling,omitempty"`

@@ -37,7 +37,8 @@ var ErrAway = errors.New("the service does not answer")
 // Queue tries jobs in the background, AtOnce at a time, each with exponential backoff until an
 // attempt is final. A circuit breaker opens when the service accepts no jobs: then one is tried at
 // a time, with growing pauses, and the first that gets through closes the breaker and makes all
-// jobs due. Attempts that take no longer than yields run one after the other while programs need
+// jobs due. People take turns: the next job is one of whoever has the fewest in flight, of several of
+// the one whose last attempt began longest ago. Attempts that take no longer than yields run one after the other while programs need
 // the machine themselves.
 type Queue[J comparable] struct {
 	// Busy reports whether they do; nil for never. It is set before anything else is used, and must
@@ -46,6 +47,7 @@ type Queue[J comparable] struct {
 
 	attempt func(ctx context.Context, of J) (wait bool, err error)
 	ready   func(of J) (at time.Time, ok bool)
+	whose   func(of J) uint32
 	now     func() time.Time
 	// pause returns the pause after so many attempts in a row.
 	pause func(tries int) time.Duration
@@ -58,6 +60,10 @@ type Queue[J comparable] struct {
 	jobs []*job[J] // +checklocks:mu
 	// active counts the attempts in flight.
 	active int // +checklocks:mu
+	// people are all for whom there was a job.
+	people map[uint32]*person // +checklocks:mu
+	// turns counts the attempts.
+	turns uint64 // +checklocks:mu
 	// began is when the last of them began.
 	began time.Time // +checklocks:mu
 	// losses counts the attempts in a row that the service could not accept.
@@ -75,21 +81,29 @@ type Queue[J comparable] struct {
 
 // job is a job of the queue. Its fields are guarded by mu of the queue.
 type job[J comparable] struct {
-	of     J
-	active bool
-	tries  int       // attempts in a row that the service could not accept
-	tried  time.Time // when the last of them ended
-	due    time.Time // not before
-	again  bool      // it was added again during an attempt
-	late   bool      // the last attempt ended in doubt
+	of      J
+	whose   *person
+	hurried bool // before all others
+	active  bool
+	tries   int       // attempts in a row that the service could not accept
+	tried   time.Time // when the last of them ended
+	due     time.Time // not before
+	again   bool      // it was added again during an attempt
+	late    bool      // the last attempt ended in doubt
+}
+
+// person is somebody for whom jobs are done. Guarded by mu of the queue.
+type person struct {
+	active int    // attempts in flight
+	last   uint64 // the last attempt that began
 }
 
 // New makes a queue. attempt tries a job once; it returns wait if another attempt is worthwhile
 // later. ready reports whether a job can be tried at all, and from when on; it is called with the
-// queue locked, and must not call the queue.
-func New[J comparable](attempt func(ctx context.Context, of J) (wait bool, err error), ready func(of J) (at time.Time, ok bool), now func() time.Time) *Queue[J] {
+// queue locked, and must not call the queue. whose is the person for whom a job is done.
+func New[J comparable](attempt func(ctx context.Context, of J) (wait bool, err error), ready func(of J) (at time.Time, ok bool), whose func(of J) uint32, now func() time.Time) *Queue[J] {
 	ctx, stop := context.WithCancel(context.Background()) //nolint:gosec // Close calls stop
-	return &Queue[J]{attempt: attempt, ready: ready, now: now, pause: pauseAfter, ctx: ctx, stop: stop, changed: make(chan struct{})}
+	return &Queue[J]{attempt: attempt, ready: ready, whose: whose, people: map[uint32]*person{}, now: now, pause: pauseAfter, ctx: ctx, stop: stop, changed: make(chan struct{})}
 }
 
 // Add puts a job into the queue, unless it is there already, and makes it due.
@@ -99,7 +113,7 @@ func (q *Queue[J]) Add(of J) {
 	if i := q.indexLocked(of); i >= 0 {
 		q.jobs[i].dueAtOnce()
 	} else {
-		q.jobs = append(q.jobs, &job[J]{of: of})
+		q.jobs = append(q.jobs, q.jobLocked(of))
 	}
 	q.startLocked()
 }
@@ -108,15 +122,25 @@ func (q *Queue[J]) Add(of J) {
 func (q *Queue[J]) Hurry(of J) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	j := &job[J]{of: of}
+	j := q.jobLocked(of)
 	if i := q.indexLocked(of); i >= 0 {
 		j = q.jobs[i]
 		q.jobs = slices.Delete(q.jobs, i, i+1)
 	}
 	j.dueAtOnce()
+	j.hurried = true
 	q.jobs = slices.Insert(q.jobs, 0, j)
 	q.breaker.Hasten()
 	q.startLocked()
+}
+
+// +checklocks:q.mu
+func (q *Queue[J]) jobLocked(of J) *job[J] {
+	uid := q.whose(of)
+	if q.people[uid] == nil {
+		q.people[uid] = &person{}
+	}
+	return &job[J]{of: of, whose: q.people[uid]}
 }
 
 func (j *job[J]) dueAtOnce() {
@@ -181,31 +205,56 @@ func (q *Queue[J]) startLocked() {
 // due; zero if that depends on the end of another.
 // +checklocks:q.mu
 func (q *Queue[J]) startDueLocked(now time.Time) (next time.Time) {
-	for _, j := range q.jobs {
+	for q.active < q.limitLocked() {
+		j, due := q.nextLocked(now)
 		switch {
-		case q.active >= q.limitLocked():
-			return time.Time{} // the end of one of them starts the next
+		case j == nil:
+			return due
 		case q.active > 0 && q.Busy != nil && now.Sub(q.began) < yields && q.Busy():
 			return q.began.Add(yields)
-		case j.active:
-		default:
-			at, ok := q.ready(j.of)
-			if at.Before(j.due) {
-				at = j.due
-			}
-			if ok && at.After(now) && (next.IsZero() || at.Before(next)) {
-				next = at
-			}
-			if !ok || at.After(now) {
-				continue
-			}
-			j.active = true
-			q.active++
-			q.began = now
-			go q.run(j)
+		}
+		j.active = true
+		j.whose.active++
+		q.turns++
+		j.whose.last = q.turns
+		q.active++
+		q.began = now
+		go q.run(j)
+	}
+	return time.Time{} // the end of one of them starts the next
+}
+
+// nextLocked returns the due job whose turn it is or, if there is none, nil and when one will be due.
+// +checklocks:q.mu
+func (q *Queue[J]) nextLocked(now time.Time) (next *job[J], due time.Time) {
+	for _, j := range q.jobs {
+		if j.active || next != nil && !j.before(next) {
+			continue
+		}
+		at, ok := q.ready(j.of)
+		if at.Before(j.due) {
+			at = j.due
+		}
+		switch {
+		case !ok:
+		case !at.After(now):
+			next = j
+		case due.IsZero() || at.Before(due):
+			due = at
 		}
 	}
-	return next
+	return next, due
+}
+
+// before reports whether j is tried before o, which is before it in the queue.
+func (j *job[J]) before(o *job[J]) bool {
+	switch {
+	case j.hurried != o.hurried:
+		return j.hurried
+	case j.whose.active != o.whose.active:
+		return j.whose.active < o.whose.active
+	}
+	return j.whose.last < o.whose.last
 }
 
 // +checklocks:q.mu
@@ -222,7 +271,8 @@ func (q *Queue[J]) run(j *job[J]) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.active--
-	j.active = false
+	j.whose.active--
+	j.active, j.hurried = false, j.hurried && j.again
 	j.tried = q.now()
 	switch {
 	case wait:

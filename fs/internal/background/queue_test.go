@@ -88,7 +88,7 @@ func (a *fakeAttempts) attempts(up int) int {
 func newTestQueue(t *testing.T, n int, pause time.Duration) (*Queue[int], *fakeAttempts, []int) {
 	t.Helper()
 	a := &fakeAttempts{script: map[int][]error{}, done: map[int]int{}, notReady: map[int]bool{}}
-	q := New(a.attempt, a.ready, time.Now)
+	q := New(a.attempt, a.ready, hundred, time.Now)
 	q.pause = func(int) time.Duration { return pause }
 	t.Cleanup(func() {
 		if err := q.Close(context.Background()); err != nil {
@@ -455,3 +455,55 @@ func TestAQueueYieldsToPrograms(t *testing.T) {
 		}
 	})
 }
+
+// Somebody's first file does not wait for all that others have queued before it.
+func TestPeopleTakeTurnsInTheQueue(t *testing.T) {
+	began, end := make(chan int), map[int]chan struct{}{}
+	for _, up := range slices.Concat(seq(0, 40), seq(100, 102), seq(200, 202)) {
+		end[up] = make(chan struct{})
+	}
+	attempt := func(_ context.Context, up int) (bool, error) {
+		began <- up
+		<-end[up]
+		return false, nil
+	}
+	q := New(attempt, func(int) (time.Time, bool) { return time.Time{}, true }, hundred, time.Now)
+	for _, up := range seq(0, 40) { // of one person
+		q.Add(up)
+	}
+	for range AtOnce {
+		<-began
+	}
+	for _, up := range slices.Concat(seq(100, 102), seq(200, 202)) {
+		q.Add(up)
+	}
+	for _, turn := range []struct{ ended, next int }{{0, 100}, {1, 200}, {2, 4}, {100, 101}, {200, 201}, {101, 5}, {4, 6}} {
+		end[turn.ended] <- struct{}{}
+		if next := <-began; next != turn.next {
+			t.Errorf("after %d began %d, want %d", turn.ended, next, turn.next)
+		}
+	}
+	for _, c := range end {
+		close(c)
+	}
+	go func() { // the others
+		for range began {
+		}
+	}()
+	mustDrain(t, q, nil)
+	close(began)
+	if err := q.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+// seq returns the numbers from first to before end.
+func seq(first, end int) (all []int) {
+	for n := first; n < end; n++ {
+		all = append(all, n)
+	}
+	return all
+}
+
+// hundred is whose an upload of these tests is: one of a hundred that follow each other.
+func hundred(up int) uint32 { return uint32(up / 100) } //nolint:gosec // small

@@ -110,6 +110,7 @@ func newDesk(t *testing.T, readOnly, allowDelete bool) *desk {
 	s := staging.New(staging.Config{
 		Spool: spooltest.Empty(t), State: kept, ReadOnly: readOnly,
 		WhileAlive: func(ctx context.Context) (context.Context, func()) { return ctx, func() {} },
+		Person:     func(context.Context) (uint32, bool) { return 0, false },
 	}, time.Now)
 	s.Contents = content.New(t.Context(), content.Config{
 		Config: remote.Config{Archive: d.service, TTL: time.Hour, Listings: 16, Log: log, Now: time.Now, Work: new(background.Work), Answers: s.Wake},

@@ -414,6 +414,14 @@ func (k *Kernel) trustedForLocked(d *tree.Dir, oldest time.Time) time.Duration {
 // lock that an open in flight holds.
 const attrsOnly = -1
 
+// Person returns the user whose program made the request with that context; false if no request has.
+func Person(ctx context.Context) (uid uint32, ok bool) {
+	if caller, ok := fuse.FromContext(ctx); ok {
+		return caller.Uid, true
+	}
+	return 0, false
+}
+
 // callerPID returns the id of the thread that made a request, 0 in a foreign pid namespace.
 func callerPID(ctx context.Context) uint32 {
 	if caller, ok := fuse.FromContext(ctx); ok {

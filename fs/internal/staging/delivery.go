@@ -110,7 +110,7 @@ func (v *delivery) SendLocked(ctx context.Context, f *File, up *spool.Upload, d 
 	f.happened(onSeal)
 	later = later || v.s.Async || d.QueuedAs() != nil || v.s.settles(d)
 	refused := v.refusedIn(d)
-	err = v.seal(f, up, d, later && refused == nil)
+	err = v.seal(ctx, f, up, d, later && refused == nil)
 	if err == nil {
 		err = refused // after seal, so that the file counts as complete
 	}
@@ -148,7 +148,7 @@ func (s *Area) settles(d *tree.Dir) bool { return s.settle > 0 && d.InInbox() }
 
 // seal checks that the bytes are complete, applies the defaults of d to the record, and commits it,
 // for the queue if queued is set. What settles is checked afterwards (attempt).
-func (v *delivery) seal(f *File, up *spool.Upload, d *tree.Dir, queued bool) error {
+func (v *delivery) seal(ctx context.Context, f *File, up *spool.Upload, d *tree.Dir, queued bool) error {
 	settling := queued && v.s.settles(d)
 	if !settling {
 		if err := whole.Check(up); err != nil {
@@ -160,7 +160,11 @@ func (v *delivery) seal(f *File, up *spool.Upload, d *tree.Dir, queued bool) err
 		r.Inherit(v.s.Defaults(d))
 		r.Settling = settling
 	}
-	err := up.CommitAs(func(r *spool.Record) { meant(r); r.Queued = queued })
+	err := up.CommitAs(func(r *spool.Record) {
+		meant(r)
+		r.Queued = queued
+		r.UID, _ = v.s.person(ctx)
+	})
 	if err != nil {
 		_ = up.Update(meant) // for a retry; err matters more
 		return err

@@ -56,6 +56,21 @@ func puts(t *testing.T, h *Handle, text string) {
 	}
 }
 
+// A file that is queued takes turns with those of other people.
+func TestAQueuedFileNamesWhoseItIs(t *testing.T) {
+	s, d := newLetters(t)
+	f := written(t, s, d)
+	h := &Handle{File: f, writer: true}
+	puts(t, h, "text")
+	h.stopWriting()
+	if err := s.Delivery.finish(t.Context(), f, false); err != nil {
+		t.Fatal(err)
+	}
+	if up := f.Pending(); !up.Record().Queued || whose(up) != 1001 {
+		t.Errorf("%+v is not of user 1001", up.Record())
+	}
+}
+
 // However one program stops writing, and however late that is noticed: while another one writes,
 // the file is neither archived nor kept as complete.
 func TestNoEndTakesHalfOfWhatOthersWrite(t *testing.T) {

@@ -62,6 +62,9 @@ func (s *Area) deliverable(up *spool.Upload) (at time.Time, ok bool) {
 	return at, !waiting || folder.State() == spool.Failed
 }
 
+// whose returns who takes turns with others for an upload.
+func whose(up *spool.Upload) uint32 { return up.Record().UID }
+
 // backgroundPatience is how many times longer the background looks for an upload in doubt than a
 // close does.
 const backgroundPatience = 4

@@ -36,6 +36,8 @@ type Config struct {
 	// WhileAlive returns a context that ends when the caller of a request is killed, but not when
 	// the caller is merely interrupted. stop ends the watch.
 	WhileAlive func(ctx context.Context) (alive context.Context, stop func())
+	// Person returns the user who made a request; false if nobody did.
+	Person func(ctx context.Context) (uid uint32, ok bool)
 }
 
 // Area is everything that waits on this machine for the archive: files and folders, each an upload
@@ -54,6 +56,7 @@ type Area struct {
 	readOnly   bool
 	rewritten  func(doc archive.ID)
 	whileAlive func(ctx context.Context) (alive context.Context, stop func())
+	person     func(ctx context.Context) (uid uint32, ok bool)
 
 	Delivery delivery
 	Placing  placing
@@ -82,12 +85,12 @@ const busy = 20 * time.Millisecond
 // New returns an Area in which nothing waits.
 func New(c Config, now func() time.Time) *Area {
 	s := &Area{
-		Spool: c.Spool, state: c.State, Async: c.Async, settle: c.Settle, number: c.Number, readOnly: c.ReadOnly, rewritten: c.Rewritten, whileAlive: c.WhileAlive,
+		Spool: c.Spool, state: c.State, Async: c.Async, settle: c.Settle, number: c.Number, readOnly: c.ReadOnly, rewritten: c.Rewritten, whileAlive: c.WhileAlive, person: c.Person,
 		waiting: map[folderRef][]*spool.Upload{}, holders: map[string]*File{},
 		queuedDirs: map[string]*tree.Dir{}, cutOff: map[string]bool{},
 	}
 	s.Delivery, s.Placing, s.Folders = delivery{s}, placing{s}, queuedFolders{s}
-	s.queue = background.New(s.attempt, s.deliverable, now)
+	s.queue = background.New(s.attempt, s.deliverable, whose, now)
 	s.queue.Busy = func() bool { return time.Since(time.Unix(0, s.queued.Load())) < busy }
 	return s
 }

@@ -19,7 +19,7 @@ func (s *session) showMetrics(ctx context.Context) error {
 	srv, err := running.ServeMetrics(ctx, s.settings.Metrics, metrics.Source{
 		Families: func() []metrics.Family {
 			status := s.fs.Status()
-			return mountFamilies(&status)
+			return append(mountFamilies(&status), operationFamily(s.fs.OperationTimes()))
 		},
 		Ready: func() (bool, string) {
 			if away := s.fs.Away(); away != nil {
@@ -51,6 +51,22 @@ func mountFamilies(s *fs.Status) []metrics.Family {
 	return append(all, uploadFamilies(&s.Uploads)...)
 }
 
+// operationFamily are the times of the kernel's requests. If people wait although these are short, they
+// wait for something else.
+func operationFamily(operations []fs.OperationTimes) metrics.Family {
+	f := metrics.Family{
+		Name: "archivefs_fuse_duration_seconds", Kind: metrics.Times, Labels: []string{"operation"},
+		Help: "Time in which the mount answered requests of the kernel.",
+	}
+	for i := range operations {
+		o := &operations[i]
+		f.Rows = append(f.Rows, metrics.Row{Labels: []string{o.Operation}, Times: metrics.Distribution{
+			Bounds: fs.OperationBounds(), Counts: o.Times[:], Sum: o.Sum,
+		}})
+	}
+	return f
+}
+
 func requestFamilies(requests []archive.OperationStats) []metrics.Family {
 	all := []metrics.Family{
 		{Name: "archivefs_requests_total", Help: "Requests to the archive service, each attempt."},
@@ -58,7 +74,8 @@ func requestFamilies(requests []archive.OperationStats) []metrics.Family {
 		{Name: "archivefs_request_repetitions_total", Help: "Requests that repeat a failed one."},
 		{Name: "archivefs_sent_bytes_total", Help: "Bytes of the bodies of requests."},
 		{Name: "archivefs_received_bytes_total", Help: "Bytes of the bodies of answers."},
-		{Name: "archivefs_request_duration_seconds", Help: "Time to the head of the answer.", Kind: metrics.Times},
+		{Name: "archivefs_request_wait_seconds", Help: "Time before requests were sent, until a connection was free.", Kind: metrics.Times},
+		{Name: "archivefs_request_duration_seconds", Help: "Time from then to the head of the answer.", Kind: metrics.Times},
 	}
 	for i := range all {
 		all[i].Labels = []string{"operation"}
@@ -68,10 +85,11 @@ func requestFamilies(requests []archive.OperationStats) []metrics.Family {
 		for n, value := range []int64{r.Requests, r.Failures, r.Retries, r.Sent, r.Received} {
 			all[n].Rows = append(all[n].Rows, metrics.Row{Labels: []string{r.Operation}, Value: float64(value)})
 		}
-		times := &all[len(all)-1]
-		times.Rows = append(times.Rows, metrics.Row{Labels: []string{r.Operation}, Times: metrics.Distribution{
-			Bounds: archive.LatencyBounds[:], Counts: r.Latency[:], Sum: r.Total,
-		}})
+		for n, times := range []metrics.Distribution{{Counts: r.Waits[:], Sum: r.Waited}, {Counts: r.Latency[:], Sum: r.Total}} {
+			times.Bounds = archive.LatencyBounds[:]
+			family := &all[len(all)-2+n]
+			family.Rows = append(family.Rows, metrics.Row{Labels: []string{r.Operation}, Times: times})
+		}
 	}
 	return all
 }

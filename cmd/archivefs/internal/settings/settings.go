@@ -240,7 +240,7 @@ func readService(c *cli.Context, s *Mount) error {
 	s.Client = apiclient.Config{
 		BaseURL: url, Connections: c.Int("connections"), RetryFor: c.Duration("retry-for"), Stall: c.Duration("timeout"), Location: zone,
 		CAFile: c.String("ca-file"), CertFile: c.String("client-cert"), KeyFile: c.String("client-key"),
-		UserAgent: "archivefs/" + command.Version(),
+		UserAgent: "archivefs/" + command.Version(), Person: fs.Person,
 	}
 	s.Fs.ReadAhead = s.Client.Connections / 2 // the others are for requests that a user waits for
 	if s.Client.RetryFor == 0 {
@@ -254,6 +254,7 @@ func readService(c *cli.Context, s *Mount) error {
 
 func readMetrics(c *cli.Context, s *Mount) error {
 	s.Metrics = c.String("metrics")
+	s.Fs.Times = s.Metrics != ""
 	return running.CheckMetrics(s.Metrics)
 }
 

@@ -10,8 +10,8 @@ import (
 )
 
 // serveHTTP holds every request back for the delay and then passes it on, as many at a time
-// as come.
-func (p *Proxy) serveHTTP() {
+// as come. If flat, it refuses recursive lists.
+func (p *Proxy) serveHTTP(flat bool) {
 	transport := &http.Transport{
 		MaxIdleConns: 512, MaxIdleConnsPerHost: 512, DisableCompression: true, WriteBufferSize: 256 << 10, ReadBufferSize: 256 << 10,
 	}
@@ -34,6 +34,10 @@ func (p *Proxy) serveHTTP() {
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			defer p.begin(r.Method)()
 			time.Sleep(p.delay)
+			if flat && r.URL.Query().Has("subfolders-recursive") {
+				http.Error(w, "no lists of sub-folders", http.StatusNotImplemented)
+				return
+			}
 			pass.ServeHTTP(w, r)
 		}),
 	}

@@ -15,6 +15,7 @@ type Mode string
 const (
 	None Mode = ""     // there is nothing to delay
 	HTTP Mode = "http" // each request, by the whole delay
+	Flat Mode = "flat" // as HTTP, of a service that refuses lists with the documents of sub-folders
 	TCP  Mode = "tcp"  // each byte, by half the delay each way
 )
 
@@ -48,7 +49,7 @@ func Start(ctx context.Context, mode Mode, to string, delay time.Duration) (*Pro
 	if mode == TCP {
 		p.serveTCP()
 	} else {
-		p.serveHTTP()
+		p.serveHTTP(mode == Flat)
 	}
 	return p, nil
 }

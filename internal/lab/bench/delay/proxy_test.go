@@ -97,3 +97,23 @@ func TestTCP(t *testing.T) {
 		t.Errorf("%d connections", n)
 	}
 }
+
+func TestFlat(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	defer server.Close()
+	p := start(t, Flat, server.Listener.Addr().String(), time.Microsecond)
+	for query, want := range map[string]int{"folder-id=1": http.StatusOK, "folder-id=1&subfolders-recursive=true": http.StatusNotImplemented} {
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+p.Address()+"/document/list?"+query, http.NoBody)
+		if err != nil {
+			t.Fatal(err)
+		}
+		request.Close = true
+		answer, err := http.DefaultClient.Do(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := answer.Body.Close(); err != nil || answer.StatusCode != want {
+			t.Errorf("%s: status %d, want %d; %v", query, answer.StatusCode, want, err)
+		}
+	}
+}
