@@ -260,15 +260,18 @@ func (f *File) StaysBeside() bool {
 	}
 }
 
-// StepAside shows the document or file of an entry of d under a numbered name, because another file
+// StepAside shows the document or file of an entry of d under a numbered name, because the file by
 // gets its name.
-func (s *Area) StepAside(d *tree.Dir, e *tree.Entry) {
+func (s *Area) StepAside(d *tree.Dir, e *tree.Entry, by *File) {
 	d.Mu.Lock()
 	d.Shown.Drop(e)
 	aside := e.Renamed(besideLocked(d, e.Name))
 	d.Shown.Add(aside)
 	d.Mu.Unlock()
 	s.Changed(d, []string{aside.Name})
+	if up, again := FileOf(d, aside).Pending(), by.Pending(); up != nil && again != nil && up.Record().Settling {
+		s.writtenAgain(up, again)
+	}
 }
 
 // besideLocked returns a free numbered name beside a name that is taken, or is going to be.
@@ -337,6 +340,9 @@ func (f *File) replaceLocked(d *tree.Dir, up *spool.Upload) (former *File, err e
 			}
 		}
 		f.s.Hold(before, former)
+		if before.Record().Settling {
+			f.s.writtenAgain(before, up)
+		}
 	}
 	return former, nil
 }
