@@ -65,21 +65,21 @@ write_enable=YES
 anon_upload_enable=YES
 anon_other_write_enable=YES
 anon_world_readable_only=NO
-allow_writeable_chroot=YES
 anon_umask=0077
 secure_chroot_dir=%[3]s
 seccomp_sandbox=NO
 pasv_address=127.0.0.1
 `
 
-// StartFTP starts a server of FTP and returns its address.
+// StartFTP starts a server of FTP and returns its address. Its root is not the mount, but the directory
+// above: guests must not be able to write to it.
 func (h *Host) StartFTP(ctx context.Context) (address string, err error) {
 	if address, err = freeAddress(ctx); err != nil {
 		return "", err
 	}
 	dir, file := filepath.Join(h.dir, "ftp"), filepath.Join(h.dir, "vsftpd.conf")
 	_, port, _ := net.SplitHostPort(address)
-	if err := errors.Join(os.Mkdir(dir, 0o755), os.WriteFile(file, fmt.Appendf(nil, vsftpd, h.Mount, port, dir), 0o600)); err != nil { //nolint:gosec // it becomes another user
+	if err := errors.Join(os.Mkdir(dir, 0o755), os.WriteFile(file, fmt.Appendf(nil, vsftpd, h.dir, port, dir), 0o600)); err != nil { //nolint:gosec // it becomes another user
 		return "", err
 	}
 	return address, h.serve(ctx, "vsftpd", address, fmt.Sprintf("exec vsftpd %q </dev/null", file))

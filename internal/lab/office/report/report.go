@@ -18,7 +18,7 @@ var page string
 
 // Write writes the page into a directory.
 func Write(dir string, chapters []visit.Chapter) error {
-	t, err := template.New("page").Funcs(template.FuncMap{"line": line}).Parse(page)
+	t, err := template.New("page").Funcs(template.FuncMap{"line": line, "passed": visit.Passed, "failed": visit.Failed}).Parse(page)
 	if err != nil {
 		return err
 	}

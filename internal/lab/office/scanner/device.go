@@ -24,7 +24,7 @@ var errCut = errors.New("the connection was cut")
 
 // attempts are how often a device tries, with a pause between two of them.
 const (
-	attempts = 60
+	attempts = 40
 	between  = 500 * time.Millisecond
 )
 

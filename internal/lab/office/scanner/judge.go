@@ -38,12 +38,13 @@ type Verdict struct {
 	Misnamed   int // documents under another name
 	Junk       int // files that were sent and are no scan
 	Vanished   int // scans that broke off, and are nowhere
+	GivenUp    int // the device was never told that it is written
 	What       []string
 }
 
 // Broken is how many promises were broken.
 func (v *Verdict) Broken() int {
-	return v.Lost + v.Doubled + v.Cut + v.Disordered + v.Misnamed + v.Junk + v.Vanished
+	return v.Lost + v.Doubled + v.Cut + v.Disordered + v.Misnamed + v.Junk + v.Vanished + v.GivenUp
 }
 
 func (v *Verdict) count(n *int, format string, args ...any) {
@@ -73,6 +74,9 @@ func Judge(scans []*Scan, documents []Document, sent [][sha256.Size]byte, failed
 		}
 	}
 	for _, s := range scans {
+		if !s.Told && s.Kind != BrokenOff {
+			v.count(&v.GivenUp, "scan %d (%s, %s) was given up by its device", s.N, s.Kind, s.Name)
+		}
 		switch n := times[s]; {
 		case n == 0 && s.Told:
 			v.count(&v.Lost, "scan %d (%s, %s) is lost", s.N, s.Kind, s.Name)

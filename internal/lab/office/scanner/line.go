@@ -137,7 +137,7 @@ func dialFTP(ctx context.Context, address string) (line, error) {
 		l.cut()
 		return nil, err
 	}
-	if err := errors.Join(l.server.Login("anonymous", "scanner@office"), l.server.ChangeDir("/"+host.Inbox)); err != nil {
+	if err := errors.Join(l.server.Login("anonymous", "scanner@office"), l.server.ChangeDir("/mnt/"+host.Inbox)); err != nil {
 		l.cut()
 		return nil, err
 	}

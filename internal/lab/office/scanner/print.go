@@ -29,9 +29,9 @@ by server:  %s
 by kind:    %s
 troubles:   connections cut: %d; %s
 documents:  %d; scans that broke off, kept as failed uploads: %d
-lost %d, doubled %d, cut %d, wrong order %d, wrong name %d, junk at the service %d, vanished %d
+lost %d, doubled %d, cut %d, wrong order %d, wrong name %d, junk at the service %d, vanished %d, given up %d
 `, r.Plan.Seed, len(r.Plan.Jobs), len(r.Scans), told, counts(servers), counts(kinds), r.Cuts, counts(r.Struck), v.Documents, v.Kept,
-		v.Lost, v.Doubled, v.Cut, v.Disordered, v.Misnamed, v.Junk, v.Vanished) // nowhere to say that it failed
+		v.Lost, v.Doubled, v.Cut, v.Disordered, v.Misnamed, v.Junk, v.Vanished, v.GivenUp) // nowhere to say that it failed
 }
 
 // counts are counts in a line, by their names.
