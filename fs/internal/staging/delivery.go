@@ -204,7 +204,7 @@ func (v *delivery) attempt(ctx context.Context, f *File, up *spool.Upload) (wait
 		defer up.Close() //nolint:errcheck // read only
 	}
 	if up.Record().Settling {
-		if v.s.isRepeated(up) {
+		if v.s.repeats.covers(up, v.s.Spool) {
 			v.repeatedLocked(f)
 			return false, background.ErrMoot
 		}

@@ -269,9 +269,7 @@ func (s *Area) StepAside(d *tree.Dir, e *tree.Entry, by *File) {
 	d.Shown.Add(aside)
 	d.Mu.Unlock()
 	s.Changed(d, []string{aside.Name})
-	if up, again := FileOf(d, aside).Pending(), by.Pending(); up != nil && again != nil && up.Record().Settling {
-		s.writtenAgain(up, again)
-	}
+	s.repeats.note(FileOf(d, aside).Pending(), by.Pending())
 }
 
 // besideLocked returns a free numbered name beside a name that is taken, or is going to be.
@@ -340,9 +338,7 @@ func (f *File) replaceLocked(d *tree.Dir, up *spool.Upload) (former *File, err e
 			}
 		}
 		f.s.Hold(before, former)
-		if before.Record().Settling {
-			f.s.writtenAgain(before, up)
-		}
+		f.s.repeats.note(before, up)
 	}
 	return former, nil
 }

@@ -54,6 +54,7 @@ type Area struct {
 	readOnly   bool
 	rewritten  func(doc archive.ID)
 	whileAlive func(ctx context.Context) (alive context.Context, stop func())
+	repeats    repeats
 
 	Delivery delivery
 	Placing  placing
@@ -70,8 +71,6 @@ type Area struct {
 	waiting map[folderRef][]*spool.Upload // +checklocks:mu
 	// holders maps the id of an upload to the file that stands for it.
 	holders map[string]*File // +checklocks:mu
-	// again maps the id of an upload that had not settled to the one that was written under its name.
-	again map[string]*spool.Upload // +checklocks:mu
 	// queuedDirs maps the upload of a queued folder to its directory.
 	queuedDirs map[string]*tree.Dir // +checklocks:mu
 	// cutOff holds the ids of uploads whose close an earlier mount never answered.
@@ -85,7 +84,7 @@ const busy = 20 * time.Millisecond
 func New(c Config, now func() time.Time) *Area {
 	s := &Area{
 		Spool: c.Spool, state: c.State, Async: c.Async, settle: c.Settle, number: c.Number, readOnly: c.ReadOnly, rewritten: c.Rewritten, whileAlive: c.WhileAlive,
-		waiting: map[folderRef][]*spool.Upload{}, holders: map[string]*File{}, again: map[string]*spool.Upload{},
+		waiting: map[folderRef][]*spool.Upload{}, holders: map[string]*File{},
 		queuedDirs: map[string]*tree.Dir{}, cutOff: map[string]bool{},
 	}
 	s.Delivery, s.Placing, s.Folders = delivery{s}, placing{s}, queuedFolders{s}
@@ -149,47 +148,7 @@ func (s *Area) letGo(up *spool.Upload) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.holders, up.ID())
-	delete(s.again, up.ID())
-}
-
-// A device whose connection broke does not know what arrived, and begins again. So what is written
-// under the name of a file that has not settled may be the same file.
-
-// writtenAgain notes that a program writes again under the name of an upload that has not settled.
-func (s *Area) writtenAgain(up, again *spool.Upload) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.again[up.ID()] = again
-}
-
-// againOf returns what a program has written since under the name of an upload, nil for nothing.
-func (s *Area) againOf(up *spool.Upload) *spool.Upload {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.again[up.ID()]
-}
-
-// isRepeated reports whether that has the same bytes, and is archived or waits for it. Then it stands
-// for up as well.
-func (s *Area) isRepeated(up *spool.Upload) bool {
-	again := s.againOf(up)
-	if again == nil || up.State() != spool.Committed {
-		return false
-	}
-	_, there := s.Spool.Get(again.ID())
-	a, b := up.Record(), again.Record()
-	waits := there && (b.State == spool.Committed || b.State == spool.Sending)
-	if a.Doubtful || !waits && b.State != spool.Confirmed || a.Size != b.Size || a.SHA256 != b.SHA256 {
-		return false
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for earlier, of := range s.again {
-		if of == up {
-			s.again[earlier] = again
-		}
-	}
-	return true
+	s.repeats.forget(up)
 }
 
 // Discard removes an upload and its bytes from the spool. An error is only logged.
