@@ -259,3 +259,49 @@ func TestReadersOfANameThatComesBack(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 }
+
+// A device whose connection broke does not know what arrived, and writes all of it again.
+func TestAScanThatIsWrittenAgainIsOneDocument(t *testing.T) {
+	t.Parallel()
+	for how, write := range writings {
+		t.Run(how, func(t *testing.T) {
+			t.Parallel()
+			s := newScanner(t, hostile.Config{}, nil)
+			path := filepath.Join(s.inbox, "scan.txt")
+			must(t, os.WriteFile(path, []byte("page 1\n"), 0o600))
+			must(t, write(path, "page 1\n"))
+			must(t, write(path, "page 1\n"))
+			s.settled("scan.txt=page 1\n")
+			heals(t, "nothing waits", func() bool { s.hurries(); return len(s.pending()) == 0 })
+			wantNames(t, s.inbox, "scan.txt")
+			s.wantHolds(t, s.foreign.inbox, "scan.txt=page 1\n")
+			must(t, write(path, "page 1\n")) // the scan of another day has the same page
+			s.settled("scan.txt=page 1\n", "scan.txt=page 1\n")
+		})
+	}
+}
+
+// What was written may be the beginning of what is written again, which takes longer than it takes to
+// settle.
+func TestAScanWaitsForWhatIsWrittenUnderItsName(t *testing.T) {
+	t.Parallel()
+	s := newScanner(t, hostile.Config{}, nil)
+	path := filepath.Join(s.inbox, "scan.txt")
+	must(t, os.WriteFile(path, []byte("page 1\npage 2\n"), 0o600))
+	again := get(os.OpenFile(path, os.O_WRONLY|os.O_TRUNC, 0))(t)
+	get(again.WriteString("page 1\n"))(t)
+	s.settled()
+	get(again.WriteString("page 2\n"))(t)
+	must(t, again.Close())
+	s.settled("scan.txt=page 1\npage 2\n")
+	heals(t, "nothing waits", func() bool { s.hurries(); return len(s.pending()) == 0 })
+	wantNames(t, s.inbox, "scan.txt")
+
+	again = get(os.OpenFile(path, os.O_WRONLY|os.O_TRUNC, 0))(t)
+	get(again.WriteString("page 1\n"))(t)
+	must(t, again.Close())
+	last := get(os.OpenFile(path, os.O_WRONLY|os.O_TRUNC, 0))(t)
+	get(last.WriteString("another\n"))(t)
+	must(t, last.Close())
+	s.settled("scan.txt=page 1\npage 2\n", "scan.txt=page 1\n", "scan.txt=another\n")
+}

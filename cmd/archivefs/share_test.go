@@ -16,7 +16,7 @@ func TestShareSamba(t *testing.T) {
 		args        []string
 		has, hasNot []string
 	}{
-		{[]string{"office"}, []string{"[office]", "path = /mnt/office", "force user = archive", "oplocks = no", "streams_depot:directory = /var/lib/samba/archivefs/office"}, []string{"valid users", "preexec"}},
+		{[]string{"office"}, []string{"[office]", "path = /mnt/office", "force user = archive", "oplocks = no", "xattr_tdb:file = /var/lib/samba/archivefs-office.tdb"}, []string{"valid users", "preexec"}},
 		{[]string{"--name=Steuer", "--allow=@tax anna", "tax"}, []string{"[Steuer]", "path = /srv/tax", "valid users = @tax anna"}, nil},
 		{[]string{"--each", "office"}, []string{"path = /mnt/office-%u", "root preexec = /usr/bin/systemctl start archivefs@office-%u"}, []string{"force user"}},
 		{[]string{"--unit", "--as=root", "office"}, []string{"ARCHIVEFS_UID=0 ARCHIVEFS_GID=0", "ARCHIVEFS_SETTLE=10s", "ExecStartPost=-+/usr/bin/smbcontrol smbd close-share office"}, []string{"[office]"}},

@@ -21,14 +21,14 @@ var settings = []setting{
 	{"map archive", "no", ""},
 	{"nt acl support", "no", "The archive decides who may do what, so there is nothing to be set in the properties of a file."},
 	{"csc policy", "disable", "A copy that Windows keeps for offline use would be written back later, under a name that may be archived by then."},
-	{"vfs objects", "catia fruit streams_depot fileid", "Names that Windows does not allow are shown with other characters. What Macs and browsers store beside a file (colours, where it was downloaded) stays in a directory of this machine."},
+	{"vfs objects", "catia fruit streams_xattr xattr_tdb fileid", "Names that Windows does not allow are shown with other characters, which are those of macOS. What Macs and browsers store beside a file (colours, where it was downloaded) stays in a file of this machine."},
 }
 
 // ofModules are the parameters of the modules.
 var ofModules = []setting{
-	{"catia:mappings", "0x22:0xf022,0x2a:0xf02a,0x3a:0xf03a,0x3c:0xf03c,0x3e:0xf03e,0x3f:0xf03f,0x5c:0xf05c,0x7c:0xf07c", ""},
+	{"catia:mappings", "0x22:0xf020,0x2a:0xf021,0x3a:0xf022,0x3c:0xf023,0x3e:0xf024,0x3f:0xf025,0x5c:0xf026,0x7c:0xf027", ""},
+	{"smbd max xattr size", "16777216", "Icons and resource forks of Macs are larger than the attributes of most file systems."},
 	{"fileid:algorithm", "fsname", "The archive has the same number after each mount."},
-	{"streams_depot:check_valid", "no", ""},
 	{"fruit:metadata", "stream", ""},
 	{"fruit:resource", "stream", ""},
 	{"fruit:nfs_aces", "no", ""},
@@ -44,7 +44,7 @@ type Share struct {
 	User    string // to whom the files belong; empty for the user of the client
 	Allowed string // who may use it, as valid users has it; empty for every user of Samba
 	Before  string // a command that root runs before a client connects; empty for none
-	Streams string // where what belongs to a file, and not to the document, is kept
+	Streams string // the file in which is kept what belongs to a file, and not to the document
 }
 
 // Section returns the section of smb.conf that makes the share.
@@ -60,7 +60,7 @@ func (s *Share) Section() string {
 		{"root preexec", s.Before, ""},
 		{"veto files", "/.archivefs/", "Decisions about uploads are for this machine. Saved searches are in the directory searches."},
 	}
-	for _, all := range [][]setting{own, settings, ofModules, {{"streams_depot:directory", s.Streams, ""}}} {
+	for _, all := range [][]setting{own, settings, ofModules, {{"xattr_tdb:file", s.Streams, ""}}} {
 		for _, p := range all {
 			if p.value == "" {
 				continue

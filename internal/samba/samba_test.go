@@ -30,7 +30,7 @@ func canonical(t *testing.T, conf string) string {
 }
 
 func TestOurOwnSectionLacksNothing(t *testing.T) {
-	s := Share{Name: "office", Path: "/mnt/office", User: "root", Allowed: "anna @office", Streams: "/var/lib/x"}
+	s := Share{Name: "office", Path: "/mnt/office", User: "root", Allowed: "anna @office", Streams: "/var/lib/x.tdb"}
 	for _, conf := range []string{s.Section(), canonical(t, "[global]\n"+s.Section())} {
 		found := Shares(conf, []string{"/mnt/other", "/mnt/office"})
 		if len(found) != 1 || found[0].Name != "office" || found[0].Path != "/mnt/office" || len(found[0].Lacks) != 0 {
@@ -58,7 +58,7 @@ func TestWhatSharesLack(t *testing.T) {
 	map archive = No
 	nt acl support = No
 	csc policy = disable
-	vfs objects = recycle streams_depot fruit catia fileid
+	vfs objects = recycle streams_xattr fruit xattr_tdb catia fileid
 
 [homes]
 	path = /mnt/office2
@@ -73,7 +73,7 @@ func TestWhatSharesLack(t *testing.T) {
 	if len(found[0].Lacks) != 0 {
 		t.Errorf("inbox lacks %q", found[0].Lacks)
 	}
-	for _, want := range []string{"oplocks = no", "vfs objects = catia fruit streams_depot fileid"} {
+	for _, want := range []string{"oplocks = no", "vfs objects = catia fruit streams_xattr xattr_tdb fileid"} {
 		if !slices.Contains(found[1].Lacks, want) {
 			t.Errorf("whole lacks %q, not %q", found[1].Lacks, want)
 		}

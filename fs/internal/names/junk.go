@@ -20,7 +20,8 @@ var junkDirs = []string{
 // programs write them and then rename them to their real name.
 var junkFiles = []string{
 	".DS_Store", "._*", ".directory", ".hidden", // Finder, Dolphin, file managers
-	".~lock.*#", "~$*", "lu*.tmp", // LibreOffice, Microsoft Office
+	".~lock.*#", "lu*.tmp", // LibreOffice
+	"~$*", "~WR*.tmp", "ppt*.tmp", // Microsoft Office; Excel's have eight digits
 	"*.part", "*.crdownload", "*.download", ".org.chromium.Chromium.*", // browsers, Dolphin
 	".goutputstream-*", // gio
 	"*.swp", "*~",      // vim, editors
@@ -54,7 +55,15 @@ func IsJunk(name string) bool {
 			return true
 		}
 	}
-	return matches(junkFiles, name) || IsJunkDir(name) || isNoWord(tempSuffix(name))
+	return matches(junkFiles, name) || IsJunkDir(name) || isNoWord(tempSuffix(name)) || isExcelTemp(name)
+}
+
+// isExcelTemp reports whether Excel writes a workbook under this name, or takes the old one out of the
+// way: eight hexadecimal digits, with .tmp or without. Numbers of invoices have letters only in front
+// or at the end, so without .tmp it has to be another one.
+func isExcelTemp(name string) bool {
+	digits, aside := strings.CutSuffix(name, ".tmp")
+	return len(digits) == 8 && strings.Trim(digits, "0123456789ABCDEF") == "" && (aside || changesOfKind(digits) >= 2)
 }
 
 // Some programs write to a file with a name of mkstemp(3) and rename it later. Its six characters
@@ -87,14 +96,16 @@ func IsMkstemp(name string, flags, mode uint32) bool {
 
 // isNoWord reports whether upper case, lower case and digits alternate as in no word: three times
 // or more.
-func isNoWord(s string) bool {
-	changes := 0
+func isNoWord(s string) bool { return changesOfKind(s) >= 3 }
+
+// changesOfKind counts where a character is of another kind than the one before it.
+func changesOfKind(s string) (changes int) {
 	for i := 1; i < len(s); i++ {
 		if kindOf(s[i]) != kindOf(s[i-1]) {
 			changes++
 		}
 	}
-	return changes >= 3
+	return changes
 }
 
 // kindOf distinguishes digits, capitals and small letters.

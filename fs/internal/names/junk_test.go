@@ -38,6 +38,8 @@ func TestIsJunk(t *testing.T) {
 		{[]string{"org.chromium.Chromium.a1B2c3", ".org.chromium.Chromium"}, false},
 		{[]string{"lu12345abcde.tmp", "lu.tmp"}, true},
 		{[]string{"Lu12345.tmp", "lu12345.tmp.pdf", "lu12345", "a lu1.tmp", "12345.tmp"}, false},
+		{[]string{"~WRD0000.tmp", "~WRL0001.tmp", "ppt1A2B.tmp", "7A1E0B4D.tmp", "00000001.tmp", "5F2B3C00", "12AB3456"}, true},
+		{[]string{"WRD0000.tmp", "~WRD0000.docx", "pptx.pptx", "7A1E0B4D.pdf", "7a1e0b4d", "20260131", "B1234567", "1234567A", "DEADBEEF", "7a1e0b4d.tmp", "7A1E0B4.tmp", "7A1E0B4D0.tmp", "BRIEFEAB.tmp"}, false},
 		{[]string{"Brief.pdf.trashinfo", "Brief.pdf.trashinfo.AB12CD", ".trashinfo"}, true},
 		{[]string{"trashinfo", "Brief.trashinf"}, false},
 		{[]string{".Trash-1000", ".Trash-", ".Trashes", ".Spotlight-V100", ".fseventsd", ".sh_thumbnails"}, true},

@@ -209,6 +209,10 @@ func (v *delivery) attempt(ctx context.Context, f *File, up *spool.Upload) (wait
 		defer up.Close() //nolint:errcheck // read only
 	}
 	if up.Record().Settling {
+		if v.s.repeats.covers(up, v.s.Spool) {
+			v.repeatedLocked(f)
+			return false, background.ErrMoot
+		}
 		if err := v.settledLocked(f, up); err != nil {
 			return false, errors.Join(background.ErrMoot, err)
 		}
@@ -226,6 +230,17 @@ func (v *delivery) attempt(ctx context.Context, f *File, up *spool.Upload) (wait
 	v.s.Service.Failures.AddFailed("archive", up, f.Where(), err)
 	v.giveUpLocked(f, up)
 	return false, err
+}
+
+// repeatedLocked removes a file whose bytes are archived as another one.
+// +checklocks:f.Commit
+func (v *delivery) repeatedLocked(f *File) {
+	v.s.Service.Log.WithField("path", archive.Printable(f.Where())).Info("the same was written again under its name, and is archived once")
+	d, name := f.Place()
+	f.Remove()
+	if d != nil {
+		v.s.Changed(d, []string{name})
+	}
 }
 
 // settledLocked checks a file that has been left alone for a while. It returns background.ErrMoot if

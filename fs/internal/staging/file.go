@@ -258,13 +258,14 @@ func (f *File) StaysBeside() bool {
 	}
 }
 
-// StepAside shows the document or file of an entry of d under a numbered name, because another file
+// StepAside shows the document or file of an entry of d under a numbered name, because the file by
 // gets its name.
-func (s *Area) StepAside(d *tree.Dir, e *tree.Entry) {
+func (s *Area) StepAside(d *tree.Dir, e *tree.Entry, by *File) {
 	d.Mu.Lock()
 	aside := d.Shown.StepAside(e)
 	d.Mu.Unlock()
 	s.Changed(d, []string{aside.Name})
+	s.repeats.note(FileOf(d, aside).Pending(), by.Pending())
 }
 
 // startAnewLocked makes the file a new one and returns its bytes. What it stood for is another file,
@@ -316,6 +317,7 @@ func (f *File) exchange(d *tree.Dir, up *spool.Upload) (former *File, err error)
 	if before != nil {
 		f.closeLocked(before)
 		f.s.Hold(before, former)
+		f.s.repeats.note(before, up)
 	}
 	return former, nil
 }

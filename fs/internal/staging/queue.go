@@ -58,6 +58,9 @@ func (s *Area) deliverable(up *spool.Upload) (at time.Time, ok bool) {
 	folder, waiting := s.Spool.Get(r.Within)
 	if now := s.Service.Now(); r.Settling && r.State == spool.Committed && !r.Changed.After(now) { // else the clock was set back
 		at = r.Changed.Add(s.settle)
+		if again := s.repeats.of(up); again != nil && again.State() == spool.Created && at.Before(now) {
+			at = now.Add(s.settle) // its close decides, which calls the queue
+		}
 	}
 	return at, !waiting || folder.State() == spool.Failed
 }

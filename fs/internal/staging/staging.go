@@ -57,6 +57,7 @@ type Area struct {
 	rewritten  func(doc archive.ID)
 	whileAlive func(ctx context.Context) (alive context.Context, stop func())
 	person     func(ctx context.Context) (uid uint32, ok bool)
+	repeats    repeats
 
 	Delivery delivery
 	Placing  placing
@@ -150,6 +151,7 @@ func (s *Area) letGo(up *spool.Upload) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.holders, up.ID())
+	s.repeats.forget(up)
 }
 
 // Discard removes an upload and its bytes from the spool. An error is only logged.

@@ -55,8 +55,8 @@ func sambaCommand() *cli.Command {
 	}
 }
 
-// streamsDir is where Samba keeps what belongs to files, and not to documents: a directory for each share.
-const streamsDir = "/var/lib/samba/archivefs/"
+// streams is where Samba keeps what belongs to files, and not to documents: a file for each share.
+const streams = "/var/lib/samba/archivefs-%s.tdb"
 
 // harmless are names that need no quotes in smb.conf, in a unit and in a path.
 var harmless = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
@@ -79,7 +79,7 @@ func printSamba(c *cli.Context) error {
 	if strings.ContainsAny(c.String("allow"), "\n\r") {
 		return config.WrongOption("allow", "it is more than a line")
 	}
-	s := samba.Share{Name: name, User: as, Allowed: c.String("allow"), Streams: streamsDir + name}
+	s := samba.Share{Name: name, User: as, Allowed: c.String("allow"), Streams: fmt.Sprintf(streams, name)}
 	switch {
 	case c.Bool("each") && c.Bool("unit"):
 		return config.WrongTogether("%s and %s exclude each other", "each", "unit")
@@ -117,9 +117,8 @@ Before=smbd.service
 Environment=ARCHIVEFS_ALLOW_OTHER=true ARCHIVEFS_UID=%s ARCHIVEFS_GID=%s ARCHIVEFS_UMASK=007
 # Scanners write page by page, and under the same names every day.
 Environment=ARCHIVEFS_SETTLE=10s ARCHIVEFS_INBOX_COLLISION=number
-ExecStartPre=+/usr/bin/install -d -o %s -g %s -m 0700 %s
 # Clients are connected to the mount that there was before. They connect again at once.
 ExecStartPost=-+/usr/bin/smbcontrol smbd close-share %s
-`, owner.Uid, owner.Gid, owner.Uid, owner.Gid, s.Streams, s.Name)
+`, owner.Uid, owner.Gid, s.Name)
 	return err
 }
