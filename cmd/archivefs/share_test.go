@@ -19,7 +19,7 @@ func TestShareSamba(t *testing.T) {
 		{[]string{"office"}, []string{"[office]", "path = /mnt/office", "force user = archive", "oplocks = no", "xattr_tdb:file = /var/lib/samba/archivefs-office.tdb"}, []string{"valid users", "preexec"}},
 		{[]string{"--name=Steuer", "--allow=@tax anna", "tax"}, []string{"[Steuer]", "path = /srv/tax", "valid users = @tax anna"}, nil},
 		{[]string{"--each", "office"}, []string{"path = /mnt/office-%u", "root preexec = /usr/bin/systemctl start archivefs@office-%u"}, []string{"force user"}},
-		{[]string{"--unit", "--as=root", "office"}, []string{"ARCHIVEFS_UID=0 ARCHIVEFS_GID=0", "ARCHIVEFS_SETTLE=10s", "ExecStartPost=-+/usr/bin/smbcontrol smbd close-share office"}, []string{"[office]"}},
+		{[]string{"--unit", "--as=root", "office"}, []string{"ARCHIVEFS_UID=0 ARCHIVEFS_GID=0", "ARCHIVEFS_SETTLE=10s", "ExecStartPost=-+/usr/bin/smbcontrol smbd close-share office", "ExecStop=\nExecStop=-/usr/bin/archivefs unmount --default-mountpoint=/mnt/%i %i\nExecStopPost=-+/usr/bin/smbcontrol smbd close-share office"}, []string{"[office]"}},
 	}
 	for _, tt := range tests {
 		t.Run(strings.Join(tt.args, " "), func(t *testing.T) {

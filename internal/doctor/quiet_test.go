@@ -63,3 +63,35 @@ func TestIndex(t *testing.T) {
 	want(t, doctor.Index(conf, true), doctor.OK, "updatedb leaves archives out", "")
 	want(t, doctor.Index(filepath.Join(dir, "none"), true), doctor.OK, "there is no updatedb", "")
 }
+
+func TestNFS(t *testing.T) {
+	const text, do = "/mnt/office is exported by NFS, and after a restart of the mount a client may read another document than the one it opened", "~; let clients mount a share of Samba"
+	dirs := []string{"/mnt/office", "/mnt/the archive"}
+	for _, tt := range []struct {
+		file, conf string
+		n          int
+	}{
+		{"exports", "# /mnt/office *(ro)\n/srv *(rw)\n/mnt/office2 *(rw)\n/mnt *(rw)\n\n", 0},
+		{"exports", "/srv *(rw)\n/mnt/office/\t192.0.2.0/24(rw,fsid=1)\n", 1},
+		{"exports.d/archive.exports", "/mnt/office/inboxes *(rw)\n\"/mnt/the archive\" *(rw)\n", 2},
+		{"exports.d/archive.exports", "/mnt/office *(rw)\n/mnt/the\\040archive *(rw)\n", 2},
+		{"exports.d/archive.conf", "/mnt/office *(rw)\n", 0}, // exportfs does not read it
+		{"ganesha/ganesha.conf", "EXPORT {\n  Export_Id = 1;\n  # Path = /mnt/office;\n  Pseudo = /mnt/office;\n  FSAL { Name = VFS; }\n}\n", 0},
+		{"ganesha/ganesha.conf", "EXPORT {\n  path = \"/mnt/office\";\n}\n", 1},
+		{"ganesha/ganesha.conf", "EXPORT { Export_Id = 1; Path = /mnt/office; Pseudo = /a; }\n", 1},
+	} {
+		dir := t.TempDir()
+		put(t, dir, tt.file, tt.conf)
+		found := doctor.NFS(dir, dirs)
+		if len(found) != tt.n {
+			t.Errorf("%s: %+v, from\n%s", tt.file, found, tt.conf)
+			continue
+		}
+		if tt.n > 0 {
+			want(t, found[0], doctor.Warning, text, do)
+		}
+	}
+	if found := doctor.NFS(t.TempDir(), dirs); found != nil {
+		t.Errorf("without NFS: %+v", found)
+	}
+}

@@ -114,11 +114,16 @@ Before=smbd.service
 
 [Service]
 # Samba, which is another user, may enter, and the files belong to that user.
-Environment=ARCHIVEFS_ALLOW_OTHER=true ARCHIVEFS_UID=%s ARCHIVEFS_GID=%s ARCHIVEFS_UMASK=007
+Environment=ARCHIVEFS_ALLOW_OTHER=true ARCHIVEFS_UID=%[1]s ARCHIVEFS_GID=%[2]s ARCHIVEFS_UMASK=007
 # Scanners write page by page, and under the same names every day.
 Environment=ARCHIVEFS_SETTLE=10s ARCHIVEFS_INBOX_COLLISION=number
 # Clients are connected to the mount that there was before. They connect again at once.
-ExecStartPost=-+/usr/bin/smbcontrol smbd close-share %s
+ExecStartPost=-+/usr/bin/smbcontrol smbd close-share %[3]s
+# A share that has clients is in the mount, so it is closed after the end of the mount, which is no
+# failure. Closed before, it would close half-written files as if they were complete.
+ExecStop=
+ExecStop=-/usr/bin/archivefs unmount --default-mountpoint=/mnt/%%i %%i
+ExecStopPost=-+/usr/bin/smbcontrol smbd close-share %[3]s
 `, owner.Uid, owner.Gid, s.Name)
 	return err
 }

@@ -89,7 +89,7 @@ func checkup(c *cli.Context) ([]doctor.Finding, error) {
 	default:
 		findings = append(findings, p.service()...)
 	}
-	return slices.Concat(findings, p.mounts(), p.shares()), nil
+	return slices.Concat(findings, p.mounts(), p.shares(), doctor.NFS("/etc", mounted.Archives())), nil
 }
 
 // printFindings prints a line for each finding, with its cure at the end.
