@@ -260,16 +260,15 @@ func (f *File) StaysBeside() bool {
 	}
 }
 
-// StepAside shows the document or file of an entry of d under a numbered name, because the file by
+// StepAside shows the document or file of an entry of d under a numbered name, because another file
 // gets its name.
-func (s *Area) StepAside(d *tree.Dir, e *tree.Entry, by *File) {
+func (s *Area) StepAside(d *tree.Dir, e *tree.Entry) {
 	d.Mu.Lock()
 	d.Shown.Drop(e)
 	aside := e.Renamed(besideLocked(d, e.Name))
 	d.Shown.Add(aside)
 	d.Mu.Unlock()
 	s.Changed(d, []string{aside.Name})
-	s.repeats.note(FileOf(d, aside).Pending(), by.Pending())
 }
 
 // besideLocked returns a free numbered name beside a name that is taken, or is going to be.
@@ -294,6 +293,9 @@ func (f *File) startAnewLocked() (*spool.Upload, error) {
 	if err != nil {
 		f.s.Discard(up)
 		return nil, err
+	}
+	if f.s.settles(d) {
+		f.s.repeats.note(up)
 	}
 	f.s.Changed(d, []string{former.Entry.Name})
 	if waits := former.Pending(); waits != nil && waits.Record().Queued {
@@ -338,7 +340,6 @@ func (f *File) replaceLocked(d *tree.Dir, up *spool.Upload) (former *File, err e
 			}
 		}
 		f.s.Hold(before, former)
-		f.s.repeats.note(before, up)
 	}
 	return former, nil
 }
