@@ -85,15 +85,19 @@ func (r *repeats) coming(up *spool.Upload) bool {
 	return slices.ContainsFunc(r.since(up), func(u *spool.Upload) bool { return u.State() == spool.Created })
 }
 
-// covers reports whether the same bytes were written again, and wait for the archive, too.
+// covers reports whether the same bytes were written again, and wait for the archive, too, maybe under
+// another name by now. One that somebody has given another name is a file of its own.
 func (r *repeats) covers(up *spool.Upload) bool {
 	a := up.Record()
-	if a.State != spool.Committed || a.Doubtful {
+	r.mu.Lock()
+	same := r.places[up] == place{a.Folder, a.Name}
+	r.mu.Unlock()
+	if !same || a.State != spool.Committed || a.Doubtful {
 		return false
 	}
 	return slices.ContainsFunc(r.since(up), func(u *spool.Upload) bool {
 		b := u.Record()
 		waits := b.State == spool.Committed || b.State == spool.Sending || b.State == spool.Confirmed
-		return waits && a.Folder == b.Folder && a.Name == b.Name && a.Size == b.Size && a.SHA256 == b.SHA256
+		return waits && a.Size == b.Size && a.SHA256 == b.SHA256
 	})
 }
