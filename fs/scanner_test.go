@@ -281,6 +281,35 @@ func TestAScanThatIsWrittenAgainIsOneDocument(t *testing.T) {
 	}
 }
 
+// The mount may crash before what was written has settled, and the device comes back to the next one.
+func TestAScanThatIsWrittenAgainAfterACrash(t *testing.T) {
+	t.Parallel()
+	s := newScanner(t, hostile.Config{}, nil)
+	path := filepath.Join(s.inbox, "scan.pdf")
+	must(t, os.WriteFile(path, []byte("%PDF-1.7\nwhole %%EOF"), 0o600))
+	page(t, filepath.Join(s.inbox, "other.pdf"), "%PDF-1.7\nhalf")
+	must(t, os.Rename(filepath.Join(s.inbox, "other.pdf"), path)) // its next attempt, which broke off
+	s.remountAfter(s.spoolNow())
+	names(t, s.inbox)
+	must(t, os.WriteFile(path, []byte("%PDF-1.7\nwhole %%EOF"), 0o600))
+	s.settled("scan.pdf=%PDF-1.7\nwhole %%EOF")
+	heals(t, "nothing waits", func() bool { s.hurries(); return len(s.pending()) == 0 })
+	s.wantHolds(t, s.foreign.inbox, "scan.pdf=%PDF-1.7\nwhole %%EOF")
+}
+
+// A device that writes under a temporary name begins again with that, and renames it at the end.
+func TestAScanThatIsWrittenAgainAndRenamed(t *testing.T) {
+	t.Parallel()
+	s := newScanner(t, hostile.Config{}, nil)
+	temporary, path := filepath.Join(s.inbox, "tmp0001"), filepath.Join(s.inbox, "scan.txt")
+	must(t, os.WriteFile(temporary, []byte("page 1\n"), 0o600))
+	must(t, os.WriteFile(temporary, []byte("page 1\n"), 0o600))
+	must(t, os.Rename(temporary, path))
+	s.settled("scan.txt=page 1\n")
+	heals(t, "nothing waits", func() bool { s.hurries(); return len(s.pending()) == 0 })
+	wantNames(t, s.inbox, "scan.txt")
+}
+
 // What was written may be the beginning of what is written again, which takes longer than it takes to
 // settle.
 func TestAScanWaitsForWhatIsWrittenUnderItsName(t *testing.T) {

@@ -524,7 +524,7 @@ func (c *Files) moveToLocked(f *staging.File, to *tree.Dir, name string, over *t
 	switch {
 	case over == nil:
 	case staging.FileOf(to, over).StaysBeside():
-		c.s.StepAside(to, over, f)
+		c.s.StepAside(to, over)
 	default:
 		staging.FileOf(to, over).Remove()
 	}

@@ -169,6 +169,9 @@ func (v *delivery) seal(ctx context.Context, f *File, up *spool.Upload, d *tree.
 		_ = up.Update(meant) // for a retry; err matters more
 		return err
 	}
+	if settling {
+		v.s.repeats.note(up)
+	}
 	if queued {
 		f.happened(onQueue)
 	}
@@ -209,7 +212,7 @@ func (v *delivery) attempt(ctx context.Context, f *File, up *spool.Upload) (wait
 		defer up.Close() //nolint:errcheck // read only
 	}
 	if up.Record().Settling {
-		if v.s.repeats.covers(up, v.s.Spool) {
+		if v.s.repeats.covers(up) {
 			v.repeatedLocked(f)
 			return false, background.ErrMoot
 		}

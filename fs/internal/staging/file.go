@@ -258,14 +258,13 @@ func (f *File) StaysBeside() bool {
 	}
 }
 
-// StepAside shows the document or file of an entry of d under a numbered name, because the file by
+// StepAside shows the document or file of an entry of d under a numbered name, because another file
 // gets its name.
-func (s *Area) StepAside(d *tree.Dir, e *tree.Entry, by *File) {
+func (s *Area) StepAside(d *tree.Dir, e *tree.Entry) {
 	d.Mu.Lock()
 	aside := d.Shown.StepAside(e)
 	d.Mu.Unlock()
 	s.Changed(d, []string{aside.Name})
-	s.repeats.note(FileOf(d, aside).Pending(), by.Pending())
 }
 
 // startAnewLocked makes the file a new one and returns its bytes. What it stood for is another file,
@@ -284,6 +283,9 @@ func (f *File) startAnewLocked() (*spool.Upload, error) {
 	if err != nil {
 		f.s.Discard(up)
 		return nil, err
+	}
+	if f.s.settles(d) {
+		f.s.repeats.note(up)
 	}
 	if waits := former.Pending(); waits != nil && waits.Record().Queued {
 		f.s.queue.Add(waits) // an attempt may have found that it is no longer this file's
@@ -317,7 +319,6 @@ func (f *File) exchange(d *tree.Dir, up *spool.Upload) (former *File, err error)
 	if before != nil {
 		f.closeLocked(before)
 		f.s.Hold(before, former)
-		f.s.repeats.note(before, up)
 	}
 	return former, nil
 }

@@ -57,10 +57,14 @@ func (s *Area) deliverable(up *spool.Upload) (at time.Time, ok bool) {
 	r := up.Record()
 	folder, waiting := s.Spool.Get(r.Within)
 	if now := s.Service.Now(); r.Settling && r.State == spool.Committed && !r.Changed.After(now) { // else the clock was set back
-		at = r.Changed.Add(s.settle)
-		if again := s.repeats.of(up); again != nil && again.State() == spool.Created && at.Before(now) {
-			at = now.Add(s.settle) // its close decides, which calls the queue
+		since := r.Changed
+		switch {
+		case s.repeats.coming(up):
+			since = now // its close decides, which calls the queue
+		case s.Started.After(since) && !s.Started.After(now): // a device that was cut off comes back
+			since = s.Started
 		}
+		at = since.Add(s.settle)
 	}
 	return at, !waiting || folder.State() == spool.Failed
 }

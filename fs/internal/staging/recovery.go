@@ -31,6 +31,9 @@ func Recover(s *Area) {
 			s.Service.Work.Go(func() { s.conclude(context.Background(), up, r.Document) })
 		case r.Queued:
 			s.await(up)
+			if r.Settling {
+				s.repeats.note(up)
+			}
 			s.queue.Add(up)
 		case r.State == spool.Created && r.Closed, r.State == spool.Failed && (r.Visible || r.Directory):
 			s.await(up)

@@ -39,7 +39,7 @@ func (d *device) do(ctx context.Context, j *Job, scans []*Scan) {
 			}
 			d.hangUp()
 			if j.Kind == BrokenOff && errors.Is(err, errCut) {
-				s.Left = true
+				s.Left = d.server == Samba // what FTP had sent may not have arrived
 				return
 			}
 			if ctx.Err() != nil {

@@ -16,7 +16,7 @@ type Scan struct {
 	Told bool
 	// Whole is how often it wrote all of it, whatever it was told.
 	Whole int
-	// Left says that it broke off, and the server has what it had.
+	// Left says that it broke off, and the server has some of it.
 	Left bool
 }
 
@@ -82,7 +82,7 @@ func Judge(scans []*Scan, documents []Document, sent [][sha256.Size]byte, failed
 			v.count(&v.Lost, "scan %d (%s, %s) is lost", s.N, s.Kind, s.Name)
 		case n > 1:
 			v.count(&v.Doubled, "scan %d (%s, %s) is in the archive %d times; the device wrote it %d times to its end", s.N, s.Kind, s.Name, n, s.Whole)
-		case n == 0 && s.Left && slices.Contains(failed, s.Name):
+		case n == 0 && s.Kind == BrokenOff && slices.Contains(failed, s.Name):
 			v.Kept++
 		case n == 0 && s.Left:
 			v.count(&v.Vanished, "scan %d (%s, %s) broke off, and is no failed upload", s.N, s.Kind, s.Name)

@@ -137,7 +137,7 @@ func newTrouble(rnd *rand.Rand, job int) Trouble {
 	}
 	t := Trouble{Job: job, What: Wire, Fault: faults[rnd.IntN(len(faults))]}
 	t.Fault.Nth, t.Fault.Op = 1, []proxy.Operation{proxy.Any, proxy.Upload}[rnd.IntN(2)]
-	switch rnd.IntN(5) {
+	switch rnd.IntN(4) {
 	case 0:
 		t.What = KillService
 	case 1:
