@@ -212,7 +212,7 @@ func waitForEnd(ctx context.Context, pid int, here doctor.Mounted, others []plac
 		if !lookedForHidden && time.Since(began) > noticesSoon {
 			lookedForHidden = true
 			if fuseDescriptors(pid) > 1 {
-				return fmt.Errorf("it is unmounted here, and its process %d goes on, because %s", pid, hidden(here))
+				return fmt.Errorf("it is unmounted here, and its process %d goes on, because %s", pid, hidden(here, pid))
 			}
 		}
 	}
@@ -351,10 +351,10 @@ func otherPlaces(dir string) (places []place) {
 	return places
 }
 
-// hidden says how root finds a mount that continues where this user may not look.
-func hidden(m doctor.Mounted) string {
+// hidden says how root finds a mount that continues where this user may not look, and ends it.
+func hidden(m doctor.Mounted, pid int) string {
 	if os.Geteuid() == 0 {
-		return "a mount namespace that no process is in, or a file that is open in one, keeps it: findmnt -t nsfs shows such"
+		return fmt.Sprintf("a mount namespace that no process is in, or a file that is open in one, keeps it: findmnt -t nsfs shows such; kill %d ends it", pid)
 	}
 	return fmt.Sprintf("something that you may not see has it as well, as a container does; as root: grep -l ' %s ' /proc/[0-9]*/mountinfo", m.Device)
 }
