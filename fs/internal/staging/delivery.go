@@ -213,7 +213,10 @@ func (v *delivery) attempt(ctx context.Context, f *File, up *spool.Upload) (wait
 	}
 	if up.Record().Settling {
 		if v.s.repeats.covers(up) {
-			v.repeatedLocked(f)
+			v.s.Service.Log.WithField("path", archive.Printable(f.Where())).Info("the same was written again under its name, and is archived once")
+			f.hide()
+			f.lastPlaceLocked()
+			v.s.Discard(up)
 			return false, background.ErrMoot
 		}
 		if err := v.settledLocked(f, up); err != nil {
@@ -233,17 +236,6 @@ func (v *delivery) attempt(ctx context.Context, f *File, up *spool.Upload) (wait
 	v.s.Service.Failures.AddFailed("archive", up, f.Where(), err)
 	v.giveUpLocked(f, up)
 	return false, err
-}
-
-// repeatedLocked removes a file whose bytes are archived as another one.
-// +checklocks:f.Commit
-func (v *delivery) repeatedLocked(f *File) {
-	v.s.Service.Log.WithField("path", archive.Printable(f.Where())).Info("the same was written again under its name, and is archived once")
-	d, name := f.Place()
-	f.Remove()
-	if d != nil {
-		v.s.Changed(d, []string{name})
-	}
 }
 
 // settledLocked checks a file that has been left alone for a while. It returns background.ErrMoot if
