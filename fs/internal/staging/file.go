@@ -253,8 +253,7 @@ func (f *File) StaysBeside() bool {
 	case up == nil:
 		return f.Doc != nil
 	default:
-		done := f.phase == accepted || f.phase == failed || up.State() == spool.Confirmed
-		return done && f.writing == 0 && up.Size() > 0
+		return f.writing == 0 && up.Size() > 0 && (f.phase == accepted || f.phase == failed || up.State() == spool.Confirmed)
 	}
 }
 
