@@ -75,6 +75,9 @@ func (r restoring) toData(ctx context.Context, data string) (err error) {
 	if err == nil { // an interrupted attempt may have used another backup
 		err = dropUnused(ctx, data, opened)
 	}
+	if err == nil {
+		err = opened.SkipIDs(ctx, skippedIDs)
+	}
 	if err := errors.Join(err, opened.Close()); err != nil {
 		return err
 	}
@@ -87,6 +90,10 @@ func (r restoring) toData(ctx context.Context, data string) (err error) {
 	whole = true
 	return nil
 }
+
+// skippedIDs are how many ids a restored archive does not assign: what came after the backup had some of
+// them, and mounts may know contents by them.
+const skippedIDs = 1_000_000
 
 // takeTarget creates and locks the target directory, and marks it as incomplete.
 func takeTarget(data string) (*datalock.Lock, error) {
@@ -227,6 +234,7 @@ func (r restoring) toShared(ctx context.Context, to Place) (err error) {
 	if err := r.contents(held, opened, contents); err != nil {
 		return err
 	}
+	target.Skip = skippedIDs
 	return target.Fill(held, opened, scratch.dir, r.seen.RowsLeft.Store)
 }
 

@@ -288,6 +288,43 @@ func older(t *testing.T, file string) {
 	}
 }
 
+// What came after the backup had ids, by which mounts may know contents. Nothing gets them again.
+func TestRestoredArchivesAssignNewIDs(t *testing.T) {
+	from, dir := care.Place{Data: t.TempDir()}, filepath.Join(t.TempDir(), "backup")
+	s := serve(t, from)
+	if _, err := s.AddMandator(t.Context(), "Muster GmbH"); err != nil {
+		t.Fatal(err)
+	}
+	backupOf(t, from, dir) // without any document
+	after, err := s.AddMandator(t.Context(), "after the backup")
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc, err := s.AddDocument(t.Context(), server.NewDocument{Folder: after, Name: "a", Created: day, Archived: day}, strings.NewReader("a"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	places := sharedPlaces()
+	places["a data directory"] = func(t *testing.T) care.Place { return care.Place{Data: filepath.Join(t.TempDir(), "restored")} }
+	for name, newPlace := range places {
+		t.Run(name, func(t *testing.T) {
+			to := newPlace(t)
+			if _, err := care.Restore(t.Context(), dir, to, false, &care.Progress{}); err != nil {
+				t.Fatal(err)
+			}
+			s := serve(t, to)
+			folder, err := s.AddMandator(t.Context(), "new")
+			if err != nil || folder <= after {
+				t.Errorf("the folder %d, %v; one after the backup was %d", folder, err, after)
+			}
+			again, err := s.AddDocument(t.Context(), server.NewDocument{Folder: folder, Name: "b", Created: day, Archived: day}, strings.NewReader("b"))
+			if err != nil || again <= doc {
+				t.Errorf("the document %d, %v; one after the backup was %d", again, err, doc)
+			}
+		})
+	}
+}
+
 // A restore that is refused leaves nothing behind.
 func TestARefusedRestoreMakesNothing(t *testing.T) {
 	o, dir := newOffice(t), t.TempDir()

@@ -121,6 +121,29 @@ func (s *Store) CopyTo(ctx context.Context, file string) error {
 	return nil
 }
 
+// skipsIDs are the tables whose ids mounts know.
+var skipsIDs = []string{"folder", "document"}
+
+// SkipIDs keeps a database in a file from assigning the next n ids of folders and documents.
+func (s *Store) SkipIDs(ctx context.Context, n int64) error {
+	err := s.write.change(ctx, func(tx changing) error {
+		for _, table := range skipsIDs {
+			_, err := tx.exec(ctx, "INSERT INTO sqlite_sequence (name, seq) SELECT ?, 0 WHERE NOT EXISTS (SELECT 1 FROM sqlite_sequence WHERE name = ?)", table, table)
+			if err == nil {
+				_, err = tx.exec(ctx, "UPDATE sqlite_sequence SET seq = seq + ? WHERE name = ?", n, table)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("skip ids: %w", err)
+	}
+	return nil
+}
+
 func (inFile) copyTo(ctx context.Context, from *pool, file string) error {
 	connection, err := from.db.Conn(ctx)
 	if err != nil {

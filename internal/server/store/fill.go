@@ -10,6 +10,7 @@ import (
 	"io"
 	"math"
 	"os"
+	"slices"
 	"sort"
 	"strings"
 
@@ -43,7 +44,9 @@ func (s *Store) wantWhole(ctx context.Context) error {
 type Restoring struct {
 	// ID is the new id of the archive. It differs from that of the original, which may still be
 	// served, with its contents elsewhere.
-	ID    string
+	ID string
+	// Skip is how many ids of folders and documents are not assigned (SkipIDs).
+	Skip  int64
 	store *Store
 	hold  *Hold
 	began bool // by this process, and not by an interrupted one
@@ -161,7 +164,7 @@ func (r *Restoring) Fill(ctx context.Context, from *Store, dir string, tell func
 	extent, err := from.Extent(ctx)
 	if err == nil {
 		err = r.store.write.change(ctx, func(tx changing) error {
-			return r.fill(ctx, &filling{from: from, to: tx, dir: dir, left: extent.Rows, tell: tell})
+			return r.fill(ctx, &filling{from: from, to: tx, dir: dir, skip: r.Skip, left: extent.Rows, tell: tell})
 		})
 	}
 	if err != nil {
@@ -250,6 +253,7 @@ type filling struct {
 	from *Store
 	to   changing
 	dir  string // for temporary files
+	skip int64  // Restoring.Skip
 	// left is how many rows are still to be written; tell is called when it changes.
 	left int64
 	tell func(left int64)
@@ -315,10 +319,13 @@ func (f *filling) table(ctx context.Context, t table) error {
 	return nil
 }
 
-// last keeps PostgreSQL from assigning ids that SQLite has assigned.
+// last keeps PostgreSQL from assigning ids that SQLite has assigned, and those to be skipped.
 func (f *filling) last(ctx context.Context, t table) error {
 	var last int64
 	err := f.from.read.row(ctx, "SELECT max(coalesce((SELECT seq FROM sqlite_sequence WHERE name = ?), 0), coalesce(max(id), 0)) FROM "+t.name, t.name).Scan(&last)
+	if slices.Contains(skipsIDs, t.name) {
+		last += f.skip
+	}
 	if err == nil {
 		_, err = f.to.exec(ctx, "SELECT setval(CAST(pg_get_serial_sequence(?, 'id') AS REGCLASS), greatest(CAST(? AS BIGINT), 1), CAST(? AS BIGINT) > 0)",
 			t.name, last, last)
