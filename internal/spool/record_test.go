@@ -79,7 +79,7 @@ func TestOwnedFieldsAreKept(t *testing.T) {
 	r.keepOwned(&next)
 	v, was := reflect.ValueOf(next), reflect.ValueOf(full())
 	descriptive := map[string]bool{
-		"Visible": true, "Queued": true, "Settling": true, "Folder": true, "Within": true, "Inbox": true, "Path": true, "Local": true, "Name": true, "DocumentName": true,
+		"Visible": true, "Queued": true, "Settling": true, "UID": true, "Folder": true, "Within": true, "Inbox": true, "Path": true, "Local": true, "Name": true, "DocumentName": true,
 		"Temporary": true, "Forgotten": true, "Replace": true, "Attributes": true, "AutoExport": true, "Xattrs": true, "Mtime": true,
 	}
 	for i := range v.NumField() {
