@@ -137,6 +137,10 @@ func (s *sender) send(ctx context.Context, r *request) (*http.Response, error) {
 		}
 		return nil, ended(ctx, r.op, nil)
 	}
+	if paused := s.pause.refused(r.op); paused != nil { // it may have freed the slot
+		s.slots.leave(own)
+		return nil, paused
+	}
 	probe, err := s.lockout.enter()
 	if err != nil {
 		s.slots.leave(own)

@@ -77,9 +77,7 @@ func (s *slots) enter(ctx context.Context, who person, op Operation) (*slot, err
 	w := s.queueUp(who, op.is(bulky))
 	select {
 	case <-w.free:
-		if ctx.Err() == nil { // what ended the caller's wait may have freed the slot, too
-			return w, nil
-		}
+		return w, nil
 	case <-ctx.Done():
 	}
 	s.mu.Lock()
