@@ -506,4 +506,4 @@ func seq(first, end int) (all []int) {
 }
 
 // hundred is whose an upload of these tests is: one of a hundred that follow each other.
-func hundred(up int) uint32 { return uint32(up / 100) } //nolint:gosec // small
+func hundred(up int) uint32 { return uint32(up / 100) }

@@ -10,7 +10,7 @@ import (
 )
 
 func TestJudge(t *testing.T) {
-	rnd := rand.New(rand.NewPCG(1, 1)) //nolint:gosec // papers
+	rnd := rand.New(rand.NewPCG(1, 1))
 	a := newPaper(rnd, 1, AtOnce, PDF, "a.pdf", 3)
 	b := newPaper(rnd, 2, BrokenOff, PDF, "b.pdf", 2)
 	whole := Document{"a.pdf", a.Content()}

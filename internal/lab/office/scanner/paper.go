@@ -73,11 +73,11 @@ func directory(pages [][]byte) []byte {
 		if i == 0 {
 			begin = 8
 		}
-		offsets = binary.LittleEndian.AppendUint32(offsets, uint32(at+begin))      //nolint:gosec // some kilobytes
+		offsets = binary.LittleEndian.AppendUint32(offsets, uint32(at+begin))
 		counts = binary.LittleEndian.AppendUint32(counts, uint32(len(page)-begin)) //nolint:gosec // some kilobytes
 		at += len(page)
 	}
-	binary.LittleEndian.PutUint32(pages[0][4:], uint32(at)) //nolint:gosec // some kilobytes
+	binary.LittleEndian.PutUint32(pages[0][4:], uint32(at))
 	behind := at + 2 + 3*12 + 4
 	d := binary.LittleEndian.AppendUint16(nil, 3)
 	entry := func(tag, kind uint16, count, value int) {

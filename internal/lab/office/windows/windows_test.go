@@ -14,12 +14,12 @@ func TestStreams(t *testing.T) {
 		units := utf16.Encode([]rune(name))
 		length := 24 + 2*len(units)
 		padded := (length + 7) / 8 * 8
-		next := uint32(padded) //nolint:gosec // short
+		next := uint32(padded)
 		if last {
 			next = 0
 		}
 		b := binary.LittleEndian.AppendUint32(nil, next)
-		b = binary.LittleEndian.AppendUint32(b, uint32(2*len(units))) //nolint:gosec // short
+		b = binary.LittleEndian.AppendUint32(b, uint32(2*len(units)))
 		b = append(b, make([]byte, 16)...)
 		for _, u := range units {
 			b = binary.LittleEndian.AppendUint16(b, u)
