@@ -98,7 +98,7 @@ func TestPagesThatAreAppendedBecomeOneDocument(t *testing.T) {
 	wantContent(t, path, "%PDF-1.7\npage 1\n%%EOF\n")
 }
 
-// Only inboxes settle: a copy to a folder is archived at its close.
+// Only inboxes settle: a copy to a folder is archived at its close, and what leaves an inbox when it is moved.
 func TestFoldersDoNotSettle(t *testing.T) {
 	t.Parallel()
 	s := newScanner(t, hostile.Config{}, nil)
@@ -106,10 +106,51 @@ func TestFoldersDoNotSettle(t *testing.T) {
 	s.wantHolds(t, s.letters, "a.txt=Inhalt")
 	write(t, filepath.Join(s.inbox, "b.txt"), "moved before it has settled")
 	must(t, os.Rename(filepath.Join(s.inbox, "b.txt"), s.path("Muster GmbH", "Briefe", "b.txt")))
+	s.wantHolds(t, s.letters, "a.txt=Inhalt", "b.txt=moved before it has settled")
+	wantErrno(t, "remove it", os.Remove(s.path("Muster GmbH", "Briefe", "b.txt")), syscall.EPERM)
 	s.settled()
-	heals(t, "both are archived", func() bool {
-		return slices.Equal(s.holds(s.letters), []string{"a.txt=Inhalt", "b.txt=moved before it has settled"})
-	})
+}
+
+// What cannot be moved to a folder stays in the inbox, and settles there.
+func TestAMoveThatFailsLeavesTheScanInItsInbox(t *testing.T) {
+	t.Parallel()
+	s := newScanner(t, hostile.Config{}, nil)
+	half, whole := filepath.Join(s.inbox, "half.pdf"), filepath.Join(s.inbox, "whole.txt")
+	page(t, half, "%PDF-1.7\n")
+	wantErrno(t, "move half a scan", os.Rename(half, s.path("Muster GmbH", "Briefe", "half.pdf")), syscall.EIO)
+	page(t, half, "%%EOF\n")
+	write(t, whole, "all of it")
+	s.Fault(hostile.Fault{Method: "POST", Path: "/file-upload", Do: hostile.Answer(400, "")})
+	wantErrno(t, "move what is refused", os.Rename(whole, s.path("Muster GmbH", "Briefe", "whole.txt")), syscall.EPERM)
+	wantNames(t, s.inbox, "half.pdf", "whole.txt")
+	wantNames(t, s.path("Muster GmbH", "Briefe"))
+	s.settled("half.pdf=%PDF-1.7\n%%EOF\n", "whole.txt=all of it")
+	if ups := s.uploads(); len(ups) != 0 {
+		t.Errorf("%+v", ups)
+	}
+}
+
+// A crash while it is moved does not lose what a close had promised.
+func TestACrashWhileAScanIsMoved(t *testing.T) {
+	t.Parallel()
+	s := newScanner(t, hostile.Config{}, nil)
+	write(t, filepath.Join(s.inbox, "scan.txt"), "page 1")
+	gate := hostile.NewGate()
+	s.Fault(hostile.Fault{Method: "POST", Path: "/file-upload", Do: hostile.StallBefore(gate)})
+	moved := make(chan error)
+	go func() {
+		moved <- os.Rename(filepath.Join(s.inbox, "scan.txt"), s.path("Muster GmbH", "Briefe", "scan.txt"))
+	}()
+	<-gate.Arrived()
+	crashed := s.spoolNow()
+	gate.Open()
+	must(t, <-moved)
+	for _, d := range s.Documents(s.letters) { // it had not arrived
+		s.Remove(d.ID)
+	}
+	s.remountAfter(crashed)
+	heals(t, "it is archived once", func() bool { s.hurries(); return slices.Equal(s.holds(s.letters), []string{"scan.txt=page 1"}) })
+	s.settled()
 }
 
 // A scanner that has the file open between two pages is waited for, however long that takes.

@@ -162,7 +162,7 @@ func (v *delivery) seal(ctx context.Context, f *File, up *spool.Upload, d *tree.
 	}
 	err := up.CommitAs(func(r *spool.Record) {
 		meant(r)
-		r.Queued = queued
+		r.Queued = r.Queued || queued // what a close has promised stays so
 		r.UID, _ = v.s.person(ctx)
 	})
 	if err != nil {
