@@ -44,7 +44,7 @@ func (h *Host) startSamba(ctx context.Context) error {
 	}
 	section = strings.Replace(section, "/var/lib/samba/", filepath.Join(h.dir, "samba")+"/", 1) + "   guest ok = yes\n"
 	_, port, _ := net.SplitHostPort(h.SMB)
-	err = errors.Join(os.Mkdir(filepath.Join(h.dir, "samba"), 0o755),
+	err = errors.Join(os.Mkdir(filepath.Join(h.dir, "samba"), 0o755), //nolint:gosec // Samba becomes another user
 		os.WriteFile(h.conf, []byte(fmt.Sprintf(global, h.dir, port)+section), 0o600))
 	if err != nil {
 		return err

@@ -3,6 +3,7 @@
 package visit
 
 import (
+	"context"
 	"strings"
 
 	"github.com/archivefs/archivefs/internal/lab/office/windows"
@@ -49,9 +50,9 @@ func (v *visit) office() {
 
 // in does deeds one after the other.
 func in(deeds ...deed) deed {
-	return func() (string, error) {
+	return func(ctx context.Context) (string, error) {
 		for _, do := range deeds {
-			if _, err := do(); err != nil {
+			if _, err := do(ctx); err != nil {
 				return "", err
 			}
 		}
@@ -80,10 +81,10 @@ func (h *hand) excel(dir, name, content string, again bool) deed {
 
 // asideOr takes the old document out of the way, or removes the new file where that is refused.
 func (h *hand) asideOr(fresh, old, aside string) deed {
-	return func() (string, error) {
-		_, err := h.rename(old, aside, false)()
+	return func(ctx context.Context) (string, error) {
+		_, err := h.rename(old, aside, false)(ctx)
 		if err != nil {
-			_, _ = h.remove(fresh)() // err matters more
+			_, _ = h.remove(fresh)(ctx) // err matters more
 		}
 		return "", err
 	}
@@ -117,7 +118,7 @@ func (v *visit) names() {
 
 // hasStreams looks for streams of a file.
 func (h *hand) hasStreams(path string, want ...string) deed {
-	return func() (string, error) {
+	return func(ctx context.Context) (string, error) {
 		var got []string
 		how := windows.How{Access: windows.Attributes, Share: windows.ShareAll, Disposition: windows.OpenOnly}
 		err := h.with(path, how, func(f *windows.Handle) error {

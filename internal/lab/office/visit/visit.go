@@ -50,14 +50,14 @@ func Passed(all []Chapter) (n int) {
 	return n - Failed(all)
 }
 
-// visit is a visit under way.
+// visit is a visit: first planned, then under way.
 type visit struct {
-	ctx      context.Context
 	host     *host.Host
 	pc, next *hand // two machines with Windows
 	mac      *hand
 	log      func(format string, args ...any)
 	chapters []Chapter
+	plan     []plan
 	// want are the documents that the archive has to have, as want keys: how often each.
 	want map[document]int
 	// sent are the contents that may have gone to the service.
@@ -74,11 +74,18 @@ func at(path, content string) document {
 }
 
 // deed is part of a step. seen may be empty.
-type deed func() (seen string, err error)
+type deed func(ctx context.Context) (seen string, err error)
+
+// plan is a step that is to be done.
+type plan struct {
+	chapter         int
+	title, expected string
+	deeds           []deed
+}
 
 // Go visits the share.
 func Go(ctx context.Context, h *host.Host, log func(format string, args ...any)) ([]Chapter, error) {
-	v := &visit{ctx: ctx, host: h, log: log, want: map[document]int{}, sent: map[[sha256.Size]byte]string{}}
+	v := &visit{host: h, log: log, want: map[document]int{}, sent: map[[sha256.Size]byte]string{}}
 	for _, client := range []**hand{&v.pc, &v.next, &v.mac} {
 		c, err := windows.Connect(ctx, h.SMB, host.Share)
 		if err != nil {
@@ -88,7 +95,7 @@ func Go(ctx context.Context, h *host.Host, log func(format string, args ...any))
 		*client = &hand{c}
 	}
 	var err error
-	if v.want, err = v.archive(); err != nil {
+	if v.want, err = v.archive(ctx); err != nil {
 		return nil, err
 	}
 	v.explorer()
@@ -99,21 +106,28 @@ func Go(ctx context.Context, h *host.Host, log func(format string, args ...any))
 	v.trouble()
 	v.chapter("In the end")
 	v.step("The archive", "it has each document once, with its bytes; nothing else was sent", v.audit)
+	for _, p := range v.plan {
+		if ctx.Err() == nil {
+			v.do(ctx, &p)
+		}
+	}
 	return v.chapters, ctx.Err()
 }
 
 func (v *visit) chapter(name string) { v.chapters = append(v.chapters, Chapter{Name: name}) }
 
-// step does one step. What fails first ends it.
+// step plans a step.
 func (v *visit) step(title, expected string, deeds ...deed) {
-	if v.ctx.Err() != nil {
-		return
-	}
-	s := Step{Title: title, Expected: expected}
+	v.plan = append(v.plan, plan{len(v.chapters) - 1, title, expected, deeds})
+}
+
+// do does a step. What fails first ends it.
+func (v *visit) do(ctx context.Context, p *plan) {
+	s := Step{Title: p.title, Expected: p.expected}
 	var seen []string
-	for _, do := range deeds {
+	for _, do := range p.deeds {
 		var word string
-		if word, s.Err = do(); s.Err != nil {
+		if word, s.Err = do(ctx); s.Err != nil {
 			break
 		}
 		if word != "" && !slices.Contains(seen, word) {
@@ -121,22 +135,24 @@ func (v *visit) step(title, expected string, deeds ...deed) {
 		}
 	}
 	s.Seen = strings.Join(seen, "; ")
-	chapter := &v.chapters[len(v.chapters)-1]
+	chapter := &v.chapters[p.chapter]
 	chapter.Steps = append(chapter.Steps, s)
 	if s.Err != nil {
-		v.log("%s: %s: FAILED: %v", chapter.Name, title, s.Err)
+		v.log("%s: %s: FAILED: %v", chapter.Name, p.title, s.Err)
 		return
 	}
-	v.log("%s: %s: %s", chapter.Name, title, s.Seen)
+	v.log("%s: %s: %s", chapter.Name, p.title, s.Seen)
 }
 
 // plain turns an action into a deed that sees nothing.
-func plain(do func() error) deed { return func() (string, error) { return "", do() } }
+func plain(do func() error) deed {
+	return func(ctx context.Context) (string, error) { return "", do() }
+}
 
 // refused is a deed that has to fail in one of these ways.
 func refused(do deed, ways ...windows.StatusError) deed {
-	return func() (string, error) {
-		_, err := do()
+	return func(ctx context.Context) (string, error) {
+		_, err := do(ctx)
 		for _, way := range ways {
 			if errors.Is(err, way) {
 				return "refused: " + string(way), nil
@@ -150,15 +166,15 @@ func refused(do deed, ways ...windows.StatusError) deed {
 }
 
 // archive are the documents that the archive has in the folders of the visit.
-func (v *visit) archive() (map[document]int, error) {
+func (v *visit) archive(ctx context.Context) (map[document]int, error) {
 	all := map[document]int{}
 	for _, folder := range []string{host.Letters, host.Offers, host.Inbox} {
-		documents, err := v.host.Documents(v.ctx, folder)
+		documents, err := v.host.Documents(ctx, folder)
 		if err != nil {
 			return nil, err
 		}
 		for _, d := range documents {
-			content, err := v.host.Content(v.ctx, d.ID)
+			content, err := v.host.Content(ctx, d.ID)
 			if err != nil {
 				return nil, err
 			}
@@ -170,10 +186,10 @@ func (v *visit) archive() (map[document]int, error) {
 
 // becomes waits until the archive has one more document, which it keeps from then on.
 func (v *visit) becomes(path, content string) deed {
-	return func() (string, error) {
+	return func(ctx context.Context) (string, error) {
 		v.want[at(path, content)]++
 		v.send(path, content)
-		return "the archive has it once, with the same bytes", v.matches()
+		return "the archive has it once, with the same bytes", v.matches(ctx)
 	}
 }
 
@@ -182,25 +198,27 @@ func (v *visit) send(path, content string) { v.sent[sha256.Sum256([]byte(content
 
 // leaves says that the archive has a document no more; a later deed waits for it.
 func (v *visit) leaves(path, content string) deed {
-	return func() (string, error) {
+	return func(ctx context.Context) (string, error) {
 		v.want[at(path, content)]--
 		return "", nil
 	}
 }
 
 // stays waits until the archive has what it had.
-func (v *visit) stays() (string, error) { return "the archive has what it had", v.matches() }
+func (v *visit) stays(ctx context.Context) (string, error) {
+	return "the archive has what it had", v.matches(ctx)
+}
 
 // matches waits until the archive has the documents that it has to have. If it does not, what it has
 // is taken for right by later steps.
-func (v *visit) matches() error {
+func (v *visit) matches(ctx context.Context) error {
 	maps.DeleteFunc(v.want, func(_ document, n int) bool { return n <= 0 })
 	var has map[document]int
 	differs := errors.New("")
-	ctx, cancel := context.WithTimeout(v.ctx, 30*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
 	err := host.Until(ctx, "the archive", func() (there bool, err error) {
-		if has, err = v.archive(); err == nil {
+		if has, err = v.archive(ctx); err == nil {
 			differs = compare(v.want, has)
 		}
 		return differs == nil, err
@@ -229,8 +247,8 @@ func compare(want, has map[document]int) error {
 }
 
 // audit compares the archive with all that was done, and what was sent with what should have been.
-func (v *visit) audit() (string, error) {
-	if err := v.matches(); err != nil {
+func (v *visit) audit(ctx context.Context) (string, error) {
+	if err := v.matches(ctx); err != nil {
 		return "", err
 	}
 	times := map[string]int{}
@@ -245,7 +263,7 @@ func (v *visit) audit() (string, error) {
 	for _, n := range v.want {
 		documents += n
 	}
-	uploads, err := v.host.Uploads(v.ctx)
+	uploads, err := v.host.Uploads(ctx)
 	for _, u := range uploads {
 		if u.State == "pending" {
 			err = errors.Join(err, fmt.Errorf("%s is still waiting", u.Path))
