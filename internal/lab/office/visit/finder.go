@@ -111,7 +111,7 @@ func (v *visit) meanwhile(ctx context.Context) (string, error) {
 
 // notified waits for a document that somebody else adds to the archive.
 func (v *visit) notified(ctx context.Context) (string, error) {
-	c, err := windows.Connect(ctx, v.host.SMB, host.Share) // waiting takes a client of its own
+	c, err := windows.Connect(ctx, v.host.SMB, host.Share, "", "") // waiting takes a client of its own
 	if err != nil {
 		return "", err
 	}
@@ -136,7 +136,7 @@ func (v *visit) notified(ctx context.Context) (string, error) {
 		}
 		heard <- nil
 	}()
-	if err := v.host.Add(ctx, host.Offers, "Of another.txt", []byte("Of another user.\n")); err != nil {
+	if err := v.host.Add(ctx, offers+"Of another.txt", []byte("Of another user.\n")); err != nil {
 		return "", errors.Join(err, c.Close())
 	}
 	err = <-heard // the client gives up after two minutes

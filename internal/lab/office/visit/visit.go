@@ -58,6 +58,7 @@ type visit struct {
 	log      func(format string, args ...any)
 	chapters []Chapter
 	plan     []plan
+	old      map[string]string // documents of the archive at its beginning
 	// want are the documents that the archive has to have, as want keys: how often each.
 	want map[document]int
 	// sent are the contents that may have gone to the service.
@@ -83,20 +84,34 @@ type plan struct {
 	deeds           []deed
 }
 
-// Go visits the share.
-func Go(ctx context.Context, h *host.Host, log func(format string, args ...any)) ([]Chapter, error) {
-	v := &visit{host: h, log: log, want: map[document]int{}, sent: map[[sha256.Size]byte]string{}}
-	for _, client := range []**hand{&v.pc, &v.next, &v.mac} {
-		c, err := windows.Connect(ctx, h.SMB, host.Share)
+// Go visits the share of a machine.
+func Go(ctx context.Context, a *host.Archive, log func(format string, args ...any)) (all []Chapter, err error) {
+	for _, one := range []func(context.Context, *host.Archive, func(string, ...any)) ([]Chapter, error){alone} {
+		chapters, err := one(ctx, a, log)
 		if err != nil {
 			return nil, err
 		}
-		defer c.Close() //nolint:errcheck // it ends with this process at the latest
-		*client = &hand{c}
+		all = append(all, chapters...)
 	}
-	var err error
-	if v.want, err = v.archive(ctx); err != nil {
+	return all, ctx.Err()
+}
+
+// alone visits the share of one machine.
+func alone(ctx context.Context, a *host.Archive, log func(format string, args ...any)) (chapters []Chapter, err error) {
+	h, err := host.Export(ctx, a, host.Options{Name: "office", Mount: "--settle 2s --watch 1s", Wire: true})
+	if err != nil {
 		return nil, err
+	}
+	defer func() { err = errors.Join(err, h.Close(context.WithoutCancel(ctx))) }()
+	v, err := arrive(ctx, h, log)
+	if err != nil {
+		return nil, err
+	}
+	for _, client := range []**hand{&v.pc, &v.next, &v.mac} {
+		if *client, err = connect(ctx, h, ""); err != nil {
+			return nil, err
+		}
+		defer (*client).Close() //nolint:errcheck // it ends with this process at the latest
 	}
 	v.explorer()
 	v.office()
@@ -106,12 +121,30 @@ func Go(ctx context.Context, h *host.Host, log func(format string, args ...any))
 	v.trouble()
 	v.chapter("In the end")
 	v.step("The archive", "it has each document once, with its bytes; nothing else was sent", v.audit)
+	return v.run(ctx), nil
+}
+
+// arrive begins a visit: its steps are planned now.
+func arrive(ctx context.Context, h *host.Host, log func(format string, args ...any)) (v *visit, err error) {
+	v = &visit{host: h, log: log, old: host.Old(), sent: map[[sha256.Size]byte]string{}}
+	v.want, err = v.archive(ctx)
+	return v, err
+}
+
+// connect connects a client of a person, or of a guest if the name is empty.
+func connect(ctx context.Context, h *host.Host, person string) (*hand, error) {
+	c, err := windows.Connect(ctx, h.SMB, host.Share, person, host.Password)
+	return &hand{c}, err
+}
+
+// run does all steps.
+func (v *visit) run(ctx context.Context) []Chapter {
 	for _, p := range v.plan {
 		if ctx.Err() == nil {
 			v.do(ctx, &p)
 		}
 	}
-	return v.chapters, ctx.Err()
+	return v.chapters
 }
 
 func (v *visit) chapter(name string) { v.chapters = append(v.chapters, Chapter{Name: name}) }
