@@ -84,9 +84,9 @@ type plan struct {
 	deeds           []deed
 }
 
-// Go visits the share of a machine.
+// Go visits the share of a machine, those of two machines, and one with a mount for each person.
 func Go(ctx context.Context, a *host.Archive, log func(format string, args ...any)) (all []Chapter, err error) {
-	for _, one := range []func(context.Context, *host.Archive, func(string, ...any)) ([]Chapter, error){alone} {
+	for _, one := range []func(context.Context, *host.Archive, func(string, ...any)) ([]Chapter, error){alone, pair, each} {
 		chapters, err := one(ctx, a, log)
 		if err != nil {
 			return nil, err
