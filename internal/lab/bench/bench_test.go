@@ -20,15 +20,15 @@ import (
 	"github.com/archivefs/archivefs/internal/testing/fusetest"
 )
 
-// program is where archivefs is built, once for all tests.
-var program string
+// built is where archivefs is built, once for all tests.
+var built string
 
 func TestMain(m *testing.M) {
 	dir, err := os.MkdirTemp("", "archivefs-bench-test-")
 	if err != nil {
 		panic(err)
 	}
-	program = filepath.Join(dir, "archivefs")
+	built = filepath.Join(dir, "archivefs")
 	status := m.Run()
 	_ = os.RemoveAll(dir) // it is below the directory for temporary files
 	os.Exit(status)
@@ -37,14 +37,14 @@ func TestMain(m *testing.M) {
 // build builds archivefs as scripts/bench does.
 func build(t *testing.T) string {
 	t.Helper()
-	if _, err := os.Stat(program); err == nil {
-		return program
+	if _, err := os.Stat(built); err == nil {
+		return built
 	}
-	cmd := exec.CommandContext(t.Context(), "go", "build", "-o", program, "../../../cmd/archivefs")
+	cmd := exec.CommandContext(t.Context(), "go", "build", "-o", built, "../../../cmd/archivefs")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	return program
+	return built
 }
 
 // Everything is measured on a small corpus, and every target has its figures on the page, those

@@ -12,38 +12,27 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/archivefs/archivefs/internal/lab/bench/corpus"
 	"github.com/archivefs/archivefs/internal/lab/bench/report"
 	"github.com/archivefs/archivefs/internal/lab/bench/suite"
+	"github.com/archivefs/archivefs/internal/lab/program"
 )
 
 func main() {
-	o, render, err := readOptions(os.Args[1:])
-	if errors.Is(err, flag.ErrHelp) {
-		return
-	}
-	if err != nil {
-		_, _ = fmt.Fprintln(os.Stderr, "bench:", err)
-		os.Exit(2)
-	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	if render.results != "" {
-		err = report.Write(render.results, render.docs)
-	} else {
-		err = suite.Run(ctx, o)
-	}
-	if err != nil {
-		_, _ = fmt.Fprintf(os.Stderr, "bench: FAILED\n%v\n", err)
-		os.Exit(1)
-	}
+	program.Run("bench", func(args []string) (func(context.Context) error, error) {
+		o, render, err := readOptions(args)
+		return func(ctx context.Context) error {
+			if render.results != "" {
+				return report.Write(render.results, render.docs)
+			}
+			return suite.Run(ctx, o)
+		}, err
+	})
 }
 
 // rendering says what to render, and where to.

@@ -13,11 +13,9 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/archivefs/archivefs/internal/lab/bench/machine"
@@ -25,6 +23,7 @@ import (
 	"github.com/archivefs/archivefs/internal/lab/desktop/report"
 	"github.com/archivefs/archivefs/internal/lab/desktop/screen"
 	"github.com/archivefs/archivefs/internal/lab/desktop/tour"
+	"github.com/archivefs/archivefs/internal/lab/program"
 )
 
 // options say what is visited.
@@ -35,20 +34,10 @@ type options struct {
 }
 
 func main() {
-	o, err := readOptions(os.Args[1:])
-	if errors.Is(err, flag.ErrHelp) {
-		return
-	}
-	if err != nil {
-		_, _ = fmt.Fprintln(os.Stderr, "test-desktop:", err)
-		os.Exit(2)
-	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	if err := run(ctx, o); err != nil {
-		_, _ = fmt.Fprintf(os.Stderr, "test-desktop: FAILED\n%v\n", err)
-		os.Exit(1) // stop has nothing left to do
-	}
+	program.Run("test-desktop", func(args []string) (func(context.Context) error, error) {
+		o, err := readOptions(args)
+		return func(ctx context.Context) error { return run(ctx, o) }, err
+	})
 }
 
 func readOptions(args []string) (o options, err error) {

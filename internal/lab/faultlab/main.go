@@ -13,14 +13,11 @@ import (
 	"context"
 	"errors"
 	"flag"
-	"fmt"
-	"io"
 	"os"
-	"os/signal"
 	"runtime"
-	"syscall"
 
 	"github.com/archivefs/archivefs/internal/lab/faultlab/lab"
+	"github.com/archivefs/archivefs/internal/lab/program"
 )
 
 // wordHelp is the first word of a helper process.
@@ -30,10 +27,7 @@ func main() {
 	if len(os.Args) > 1 && os.Args[1] == wordHelp {
 		os.Exit(lab.Help(os.Args[2:], os.Stdin, os.Stdout, os.Stderr))
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
-	stop()
-	os.Exit(code)
+	program.Run("faults", read)
 }
 
 // settings are the options of a command line.
@@ -48,11 +42,10 @@ type settings struct {
 	verbose  bool
 }
 
-// run carries out a command line and returns the exit status.
-func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+// read reads a command line.
+func read(args []string) (work func(context.Context) error, err error) {
 	var s settings
-	flags := flag.NewFlagSet("faults", flag.ContinueOnError)
-	flags.SetOutput(stderr)
+	flags := flag.NewFlagSet("scripts/faults", flag.ContinueOnError)
 	flags.Uint64Var(&s.seed, "seed", 1, "the seed of all histories")
 	flags.Uint64Var(&s.runs, "runs", 100, "how many histories to run")
 	flags.Int64Var(&s.only, "only", -1, "run the history of this number alone")
@@ -61,34 +54,32 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	flags.StringVar(&s.match, "match", "", "with --prove: only mutations with this text in their names")
 	flags.BoolVar(&s.keep, "keep", false, "keep the directories of runs that broke a promise")
 	flags.BoolVar(&s.verbose, "v", false, "print a line for each run")
-	switch err := flags.Parse(args); {
-	case errors.Is(err, flag.ErrHelp):
-		return 0
-	case err != nil || flags.NArg() > 0 || s.parallel < 1:
-		return 2
+	if err := flags.Parse(args); err != nil {
+		return nil, err
 	}
+	if flags.NArg() > 0 || s.parallel < 1 {
+		return nil, errors.New("there are no operands, and --parallel is at least 1")
+	}
+	return s.run, nil
+}
+
+// run runs the histories, or proves the mutations.
+func (s settings) run(ctx context.Context) (err error) {
 	dir, err := os.MkdirTemp("", "faultlab-*")
 	if err != nil {
-		fmt.Fprintln(stderr, err) //nolint:errcheck // nowhere to say it
-		return 1
+		return err
 	}
-	l := &laboratory{settings: s, dir: dir, out: stdout, errs: stderr}
+	if !s.keep {
+		defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	}
+	l := &laboratory{settings: s, dir: dir, out: os.Stdout, errs: os.Stderr}
 	work := l.runAll
 	if s.prove {
 		work = l.prove
 	}
 	ok, err := work(ctx)
-	if err != nil {
-		fmt.Fprintf(stderr, "faults: %v\n", err) //nolint:errcheck // nowhere to say it
+	if err == nil && !ok {
+		err = errors.New("not all was as it should be")
 	}
-	if !s.keep {
-		if err := os.RemoveAll(dir); err != nil {
-			fmt.Fprintf(stderr, "faults: %v\n", err) //nolint:errcheck // nowhere to say it
-			return 1
-		}
-	}
-	if !ok || err != nil {
-		return 1
-	}
-	return 0
+	return err
 }

@@ -3,16 +3,18 @@
 package main
 
 import (
-	"io"
-	"strings"
+	"errors"
+	"flag"
 	"testing"
 )
 
 func TestHelpIsNoMistake(t *testing.T) {
-	for word, want := range map[string]int{"--help": 0, "--no-such-option": 2} {
-		var stderr strings.Builder
-		if status := run(t.Context(), []string{word}, io.Discard, &stderr); status != want || !strings.Contains(stderr.String(), "-runs") {
-			t.Errorf("%s: exit status %d, want %d; standard error: %q", word, status, want, &stderr)
+	if _, err := read([]string{"--help"}); !errors.Is(err, flag.ErrHelp) {
+		t.Error(err)
+	}
+	for _, word := range []string{"--no-such-option", "operand", "--parallel=0"} {
+		if _, err := read([]string{word}); err == nil || errors.Is(err, flag.ErrHelp) {
+			t.Errorf("%s: %v", word, err)
 		}
 	}
 }

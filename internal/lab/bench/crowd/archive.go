@@ -59,12 +59,8 @@ func person(i int) string { return fmt.Sprintf("person %02d", i+1) }
 
 // serve starts a service with the tree.
 func serve(ctx context.Context, o options) (*machine.Process, string, error) {
-	ln, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
+	address, err := machine.FreeAddress(ctx)
 	if err != nil {
-		return nil, "", err
-	}
-	address := ln.Addr().String()
-	if err := ln.Close(); err != nil {
 		return nil, "", err
 	}
 	log := filepath.Join(o.dir, "service.log")

@@ -9,12 +9,12 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
+
+	"github.com/archivefs/archivefs/internal/lab/program"
 )
 
 // options say what is measured.
@@ -28,20 +28,10 @@ type options struct {
 }
 
 func main() {
-	o, err := readOptions(os.Args[1:])
-	if errors.Is(err, flag.ErrHelp) {
-		return
-	}
-	if err != nil {
-		_, _ = fmt.Fprintln(os.Stderr, "load:", err)
-		os.Exit(2)
-	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	if err := run(ctx, o); err != nil {
-		_, _ = fmt.Fprintln(os.Stderr, "load: FAILED:", err)
-		os.Exit(1)
-	}
+	program.Run("load", func(args []string) (func(context.Context) error, error) {
+		o, err := readOptions(args)
+		return func(ctx context.Context) error { return run(ctx, o) }, err
+	})
 }
 
 func readOptions(args []string) (o options, err error) {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/archivefs/archivefs/internal/lab/bench/chart"
 	"github.com/archivefs/archivefs/internal/lab/bench/result"
 )
 
@@ -28,7 +29,6 @@ func plots() []plot {
 
 // Measures of a plot, in pixels.
 const (
-	plotWidth  = 880
 	panelWidth = 430
 	barLeft    = 185 // where bars begin in a panel
 	barRoom    = 155 // the longest one
@@ -38,9 +38,8 @@ const (
 	panelGap   = 16
 )
 
-// The colours are of middle brightness: they can be read on white and on black.
+// The colours of systems.
 const (
-	inkColour    = "#6e7781"
 	ownColour    = "#2da44e"
 	bareColour   = "#1b9aaa"
 	peerColour   = "#7d8fa9"
@@ -153,16 +152,8 @@ func (p plot) svg(s result.Set) string {
 		if bottom[1] < bottom[0] {
 			column = 1
 		}
-		made.draw(&body, 10+column*(plotWidth/2), 10+bottom[column])
+		made.draw(&body, 10+column*(chart.Width/2), 10+bottom[column])
 		bottom[column] += made.height()
 	}
-	return svg(p.title, max(bottom[0], bottom[1])+10, body.String())
-}
-
-// svg is the file of a plot.
-func svg(title string, height int, body string) string {
-	return fmt.Sprintf(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" width="%d" height="%d" font-family="sans-serif" font-size="12" fill="%s" role="img">
-<title>%s</title>
-%s</svg>
-`, plotWidth, height, plotWidth, height, inkColour, html.EscapeString(title), body)
+	return chart.SVG(p.title, max(bottom[0], bottom[1])+10, body.String())
 }

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
@@ -15,6 +14,7 @@ import (
 
 	"github.com/archivefs/archivefs/internal/lab/bench/machine"
 	"github.com/archivefs/archivefs/internal/lab/desktop/screen"
+	"github.com/archivefs/archivefs/internal/lab/direct"
 )
 
 // key is the API key of the service, which only this machine can reach.
@@ -32,13 +32,13 @@ const (
 
 // Office is a running archive.
 type Office struct {
+	*direct.Archive
 	Mount string // where it is mounted
 	Wire  *Wire
 
 	screen  *screen.Screen
 	program string
 	dir     string
-	direct  string // base URL of the service, past the wire
 	front   *httptest.Server
 	mount   *machine.Process
 }
@@ -59,11 +59,11 @@ func (o *Office) start(ctx context.Context) error {
 	if err := errors.Join(writeTree(tree), os.MkdirAll(bin, 0o700), os.Symlink(o.program, filepath.Join(bin, "archivefs"))); err != nil {
 		return err
 	}
-	address, err := freeAddress(ctx)
+	address, err := machine.FreeAddress(ctx)
 	if err != nil {
 		return err
 	}
-	o.direct = "http://" + address + "/api/v2"
+	o.Archive = direct.At(address, key)
 	line := fmt.Sprintf(`exec %q serve --sample --data %q --import %q --listen %s --api-key %s --log-level warn`,
 		o.program, filepath.Join(o.dir, "data"), tree, address, key)
 	p, err := o.screen.Launch(ctx, "service", line)
@@ -74,8 +74,7 @@ func (o *Office) start(ctx context.Context) error {
 		if p.Failed() {
 			return false, errors.New("it ended; its log is in " + o.dir)
 		}
-		_, err := o.folder(ctx, Mandator, Scans)
-		return err == nil, nil
+		return o.Has(ctx, Mandator+"/"+Scans), nil
 	})
 	if err != nil {
 		return err
@@ -131,16 +130,6 @@ func (o *Office) Close(ctx context.Context) error {
 		o.front.Close()
 	}
 	return err
-}
-
-// freeAddress is an address of this machine that nobody listens at.
-func freeAddress(ctx context.Context) (string, error) {
-	var lc net.ListenConfig
-	ln, err := lc.Listen(ctx, "tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
-	}
-	return ln.Addr().String(), ln.Close()
 }
 
 // Settled waits until the service is asked nothing any more: a step is over then.

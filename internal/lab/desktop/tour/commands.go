@@ -36,7 +36,7 @@ func (c *terminal) do(script string, uploads int, folder ...string) string {
 	shown := strings.Fields(c.run(fmt.Sprintf("cd %q && ls -A | grep -v ' ' || true", c.in(folder...))))
 	there := c.documents(folder...)
 	for _, name := range shown {
-		if c.err == nil && !slices.Contains(there, name) && !c.office.Has(c.ctx, append(slices.Clone(folder), name)...) {
+		if c.err == nil && !slices.Contains(there, name) && !c.office.Has(c.ctx, at(folder, name)) {
 			c.fail(fmt.Errorf("%s is shown, and is not in the archive", name))
 		}
 	}

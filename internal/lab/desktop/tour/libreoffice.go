@@ -97,7 +97,7 @@ func fileURL(path string) string { return (&url.URL{Scheme: "file", Path: path})
 // says fails unless the text of the document in the archive has these words.
 func (l *processor) says(words, name string, folder []string) {
 	l.until(fmt.Sprintf("%q in %s of the archive", words, name), func() (bool, error) {
-		content, err := l.office.Content(l.ctx, name, folder...)
+		content, err := l.office.ContentAt(l.ctx, at(folder, name))
 		if err != nil {
 			return false, nil // it is not there yet
 		}

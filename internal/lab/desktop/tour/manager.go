@@ -159,7 +159,7 @@ func free(window *screenNode) *screenNode {
 func (m *manager) copyOut() {
 	m.step("Copy out", "the copy has the bytes of the archive", func() string {
 		name := "Terms.pdf"
-		want, err := m.office.Content(m.ctx, name, letters...)
+		want, err := m.office.ContentAt(m.ctx, at(letters, name))
 		m.fail(err)
 		m.fail(os.RemoveAll(m.own(name)))
 		from, to := m.in(letters...), m.own("")
@@ -252,7 +252,7 @@ func (m *manager) makeFolder() {
 		m.key("ctrl+a")
 		m.typed(name)
 		m.press(d, m.create)
-		m.until("the folder", func() (bool, error) { return m.office.Has(m.ctx, append(mandator, name)...), nil })
+		m.until("the folder", func() (bool, error) { return m.office.Has(m.ctx, at(mandator, name)), nil })
 		m.item(dir, name)
 		return "it has"
 	})

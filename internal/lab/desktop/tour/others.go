@@ -17,8 +17,8 @@ import (
 func (m *manager) others() {
 	m.step("What a colleague changes", "a document that is added, one that gets another name and one that is removed from the inbox show in the open windows (--watch 2s)", func() string {
 		added, old, renamed, removed := "Added for "+m.Name+".txt", "Old for "+m.Name+".txt", "New for "+m.Name+".txt", "Removed for "+m.Name+".txt"
-		m.fail(m.office.Add(m.ctx, old, []byte("It gets another name.\n"), letters...))
-		m.fail(m.office.Add(m.ctx, removed, []byte("It is removed.\n"), inbox...))
+		m.fail(m.office.Add(m.ctx, at(letters, old), []byte("It gets another name.\n")))
+		m.fail(m.office.Add(m.ctx, at(inbox, removed), []byte("It is removed.\n")))
 		m.fail(m.office.Remount(m.ctx, "--watch 2s"))
 		folder, tray := m.in(letters...), m.in(inbox...)
 		m.open(folder, left)
@@ -28,9 +28,9 @@ func (m *manager) others() {
 		m.fail(m.office.Settled(m.ctx))
 		m.office.Wire.Take()
 		began := time.Now()
-		m.fail(m.office.Add(m.ctx, added, []byte("It is added.\n"), letters...))
-		m.fail(m.office.Rename(m.ctx, old, renamed, letters...))
-		m.fail(m.office.Remove(m.ctx, removed, inbox...))
+		m.fail(m.office.Add(m.ctx, at(letters, added), []byte("It is added.\n")))
+		m.fail(m.office.Rename(m.ctx, at(letters, old), renamed))
+		m.fail(m.office.Remove(m.ctx, at(inbox, removed)))
 		m.item(folder, added)
 		m.item(folder, renamed)
 		m.without(folder, old)

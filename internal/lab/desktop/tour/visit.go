@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -179,11 +180,11 @@ func (g *guide) write(name string, content []byte) {
 // archived waits until the archive has a document of that name and content in a folder.
 func (g *guide) archived(name string, content []byte, folder ...string) {
 	g.until(fmt.Sprintf("%q in %s", name, strings.Join(folder, "/")), func() (bool, error) {
-		names, err := g.office.Documents(g.ctx, folder...)
+		names, err := g.names(folder)
 		if err != nil || !slices.Contains(names, name) {
 			return false, err
 		}
-		got, err := g.office.Content(g.ctx, name, folder...)
+		got, err := g.office.ContentAt(g.ctx, at(folder, name))
 		if err == nil && string(got) != string(content) {
 			err = fmt.Errorf("it has %d bytes in the archive, and not those %d", len(got), len(content))
 		}
@@ -199,11 +200,23 @@ func (g *guide) same(before []string, folder ...string) {
 	}
 }
 
+// at is the path of a document of a folder in the archive.
+func at(folder []string, name string) string { return path.Join(path.Join(folder...), name) }
+
+// names are the names of the documents in a folder.
+func (g *guide) names(folder []string) (names []string, err error) {
+	all, err := g.office.Documents(g.ctx, path.Join(folder...))
+	for _, d := range all {
+		names = append(names, d.Name)
+	}
+	return names, err
+}
+
 func (g *guide) documents(folder ...string) []string {
 	if g.err != nil {
 		return nil
 	}
-	names, err := g.office.Documents(g.ctx, folder...)
+	names, err := g.names(folder)
 	g.fail(err)
 	slices.Sort(names)
 	return names

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"log"
-	"net"
 	"net/http"
 	"net/http/httputil"
 	"net/url"
@@ -17,19 +16,11 @@ import (
 	"path/filepath"
 	"strings"
 	"sync/atomic"
-	"syscall"
 	"time"
 
+	"github.com/archivefs/archivefs/internal/lab/bench/delay"
 	"github.com/archivefs/archivefs/internal/lab/bench/machine"
 	"github.com/archivefs/archivefs/internal/lab/faultlab/proxy"
-)
-
-// The archive: Mandator has the folders Letters and Offers, and scanners write to Inbox.
-const (
-	Mandator = "Muster GmbH"
-	Letters  = Mandator + "/Letters"
-	Offers   = Mandator + "/Offers"
-	Inbox    = "inboxes/Administrator"
 )
 
 // Share is the name of the share, and owner whose its files are: the user whom vsftpd brings along.
@@ -38,38 +29,48 @@ const (
 	owner = "ftp"
 )
 
-// key is the API key of the service, which only this machine can reach.
-const key = "office"
-
-// settle is how long a file in an inbox has to be left alone. Offices have ten seconds.
-const settle = 2 * time.Second
+// Options are those of a machine.
+type Options struct {
+	Name  string // of the directory that its files are in
+	Mount string // options of the mount beside those of a share
+	// Wire puts a wire between the mount and the service, which breaks requests when told to.
+	Wire bool
+	// Slow delays each request by so much. The service then refuses recursive lists.
+	Slow time.Duration
+	// People are how many accounts Samba has. With 0, everybody is a guest.
+	People int
+	// Own says that each person is a user of the machine at the mount, too.
+	Own bool
+	// Each gives each person a mount, as archivefs share samba --each does. There is no other.
+	Each bool
+}
 
 // Host is a running machine.
 type Host struct {
+	*Archive
 	Mount string // where the archive is mounted
 	SMB   string // address of Samba
 	Wire  *proxy.Proxy
-	// Old are the documents of the archive at its beginning, by path.
-	Old map[string]string
+	// Metrics is the address of those of the mount.
+	Metrics string
 
-	program, dir string
-	direct       string // address of the service, past the wire
-	conf         string // smb.conf
-	profile      string // configuration of archivefs
-	environment  []string
-	pass         *http.Transport
-	clock        atomic.Uint64
-	servers      []*machine.Process // of Samba and FTP
-	service      *machine.Process
-	mount        *machine.Process
+	options     Options
+	dir         string
+	conf        string // smb.conf
+	profile     string // configuration of archivefs
+	environment []string
+	pass        *http.Transport
+	slow        *delay.Proxy
+	clock       atomic.Uint64
+	servers     []*machine.Process // of Samba and FTP
+	mount       *machine.Process
 }
 
-// Open starts a machine with a new archive, with its files below dir.
-func Open(ctx context.Context, program, dir string) (*Host, error) {
-	h := &Host{
-		program: program, dir: dir, Mount: filepath.Join(dir, "mnt"), conf: filepath.Join(dir, "smb.conf"), profile: filepath.Join(dir, "config.toml"),
-		Old: map[string]string{Letters + "/Old letter.txt": "An old letter.\n", Letters + "/a:b?.pdf": "%PDF-1.7\na question\n%%EOF\n", Offers + "/Old offer.txt": "An old offer.\n"},
-	}
+// Export starts a machine that exports an archive.
+func Export(ctx context.Context, a *Archive, o Options) (*Host, error) {
+	dir := filepath.Join(a.dir, o.Name)
+	h := &Host{Archive: a, options: o, dir: dir, Mount: filepath.Join(dir, "mnt"), conf: filepath.Join(dir, "smb.conf"), profile: filepath.Join(dir, "config.toml")}
+	a.mounts = append(a.mounts, h.Mount)
 	if err := h.start(ctx); err != nil {
 		return nil, errors.Join(err, h.Close(context.WithoutCancel(ctx)))
 	}
@@ -77,64 +78,57 @@ func Open(ctx context.Context, program, dir string) (*Host, error) {
 }
 
 func (h *Host) start(ctx context.Context) error {
-	for path, text := range h.Old {
-		file := filepath.Join(h.dir, "tree", path)
-		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, []byte(text), 0o600)); err != nil {
-			return err
-		}
-	}
-	var err error
-	if h.direct, err = freeAddress(ctx); err != nil {
+	service, err := h.way(ctx)
+	if err != nil {
 		return err
 	}
-	if err := h.StartService(ctx); err != nil {
+	if h.Metrics, err = machine.FreeAddress(ctx); err != nil {
 		return err
 	}
-	h.pass = &http.Transport{DisableKeepAlives: true} // the service is killed and comes back
-	front := &httputil.ReverseProxy{
-		Transport: h.pass,
-		Rewrite:   func(r *httputil.ProxyRequest) { r.SetURL(&url.URL{Scheme: "http", Host: h.direct}) },
-		ErrorLog:  log.New(io.Discard, "", 0), // the mount is told
-	}
-	if h.Wire, err = proxy.Start(front, func() uint64 { return h.clock.Add(1) }, func(string, ...any) {}); err != nil {
-		return err
-	}
-	profile := fmt.Sprintf("[profile.office]\nbase-url = \"http://%s\"\napi-key = %q\nmountpoint = %q\nstate-dir = %q\n",
-		h.Wire.Addr(), key, h.Mount, filepath.Join(h.dir, "state"))
+	profile := fmt.Sprintf("[profile.office]\nbase-url = \"http://%s\"\napi-key = %q\nmountpoint = %q\nstate-dir = %q\nmetrics = %q\n",
+		service, key, h.Mount, filepath.Join(h.dir, "state"), h.Metrics)
 	// Where the mount is missing, nobody but root can write.
-	if err := errors.Join(os.WriteFile(h.profile, []byte(profile), 0o600), os.Mkdir(h.Mount, 0o700), os.Chmod(h.dir, 0o755)); err != nil { //nolint:gosec // others reach the mount
+	err = errors.Join(os.Mkdir(h.dir, 0o755), os.WriteFile(h.profile, []byte(profile), 0o600), os.Mkdir(h.Mount, 0o700)) //nolint:gosec // others reach the mount
+	if err != nil {
 		return err
 	}
-	return errors.Join(h.startMount(ctx), h.startSamba(ctx))
+	if !h.options.Each {
+		err = h.startMount(ctx)
+	}
+	return errors.Join(err, h.startSamba(ctx))
 }
 
-// StartService starts the archive service, again after it was killed.
-func (h *Host) StartService(ctx context.Context) error {
-	fill := ""
-	if h.service == nil {
-		fill = fmt.Sprintf("--sample --import %q", filepath.Join(h.dir, "tree"))
-	}
-	line := fmt.Sprintf("exec %q serve %s --data %q --listen %s --api-key %s --log-level warn", h.program, fill, filepath.Join(h.dir, "data"), h.direct, key)
+// way is the address at which the mount reaches the service.
+func (h *Host) way(ctx context.Context) (string, error) {
+	address := h.address
 	var err error
-	if h.service, err = h.launch(ctx, "service", line); err != nil {
-		return err
+	if h.options.Wire {
+		h.pass = &http.Transport{DisableKeepAlives: true} // the service is killed and comes back
+		to := &url.URL{Scheme: "http", Host: address}
+		front := &httputil.ReverseProxy{
+			Transport: h.pass,
+			Rewrite:   func(r *httputil.ProxyRequest) { r.SetURL(to) },
+			ErrorLog:  log.New(io.Discard, "", 0), // the mount is told
+		}
+		if h.Wire, err = proxy.Start(front, func() uint64 { return h.clock.Add(1) }, func(string, ...any) {}); err != nil {
+			return "", err
+		}
+		address = h.Wire.Addr()
 	}
-	return h.until(ctx, "the archive service", h.service, func() bool {
-		_, err := h.get(ctx, "/inboxes")
-		return err == nil
-	})
+	if h.options.Slow > 0 {
+		if h.slow, err = delay.Start(ctx, delay.Flat, address, h.options.Slow); err != nil {
+			return "", err
+		}
+		address = h.slow.Address()
+	}
+	return address, nil
 }
-
-// KillService kills the service, as a crash of its machine does.
-func (h *Host) KillService() { kill(h.service) }
 
 // KillMount kills the mount. Its clients stay in what is left of it.
 func (h *Host) KillMount() { kill(h.mount) }
 
-func kill(p *machine.Process) {
-	_ = syscall.Kill(p.PID(), syscall.SIGKILL) // it may have ended by itself
-	<-p.Ended()
-}
+// MountPID is the number of the mount's process.
+func (h *Host) MountPID() int { return h.mount.PID() }
 
 // Remount mounts the archive again, as its unit does after a crash: then the clients of Samba are
 // disconnected, and come back by themselves.
@@ -158,11 +152,11 @@ func (h *Host) startMount(ctx context.Context) error {
 			h.environment = append(h.environment, strings.Fields(set)...)
 		}
 	}
-	line := fmt.Sprintf("exec %q mount --config %q --settle %s --watch 1s --drain 20s office", h.program, h.profile, settle)
+	line := fmt.Sprintf("exec %q mount --config %q --drain 20s %s office", h.program, h.profile, h.options.Mount)
 	if h.mount, err = h.launch(ctx, "mount", line); err != nil {
 		return err
 	}
-	return h.until(ctx, "the mount", h.mount, func() bool {
+	return until(ctx, "the mount", h.mount, h.dir, func() bool {
 		_, err := h.run(ctx, h.program, "status", h.Mount)
 		return err == nil
 	})
@@ -178,20 +172,19 @@ func (h *Host) Unmount(ctx context.Context) error {
 	return machine.Unmount(ctx, h.Mount)
 }
 
-// Close ends all that runs.
+// Close ends all that runs, but not the archive service.
 func (h *Host) Close(ctx context.Context) error {
 	for _, p := range h.servers {
 		p.Stop()
 	}
-	err := h.Unmount(ctx)
-	if h.service != nil {
-		h.service.Stop()
+	err := errors.Join(h.Unmount(ctx), h.unmountEach(ctx))
+	if h.slow != nil {
+		h.slow.Close()
 	}
 	if h.Wire != nil {
 		err = errors.Join(err, h.Wire.Close())
 		h.pass.CloseIdleConnections()
 	}
-	machine.End(machine.Family(), 5*time.Second) // a process that Samba left
 	return err
 }
 
@@ -204,7 +197,7 @@ func (h *Host) launch(ctx context.Context, name, line string) (*machine.Process,
 func (h *Host) run(ctx context.Context, name string, args ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, name, args...)
+	cmd := exec.CommandContext(ctx, name, args...) //nolint:gosec // archivefs, and programs of Samba
 	cmd.Env = append(os.Environ(), "HOME="+h.dir)
 	out, err := cmd.Output()
 	var failed *exec.ExitError
@@ -212,46 +205,4 @@ func (h *Host) run(ctx context.Context, name string, args ...string) (string, er
 		err = fmt.Errorf("%s %q: %w: %s", name, args, err, strings.TrimSpace(string(failed.Stderr)))
 	}
 	return string(out), err
-}
-
-// until waits for a server that was started.
-func (h *Host) until(ctx context.Context, what string, p *machine.Process, ready func() bool) error {
-	return Until(ctx, what, func() (bool, error) {
-		select {
-		case <-p.Ended():
-			return false, fmt.Errorf("it ended; its log is in %s", h.dir)
-		default:
-			return ready(), nil
-		}
-	})
-}
-
-// Until waits for something that shall come.
-func Until(ctx context.Context, what string, come func() (bool, error)) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, patience, errors.New("it did not come"))
-	defer cancel()
-	for {
-		there, err := come()
-		if there {
-			return nil
-		}
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("%s: %w", what, errors.Join(context.Cause(ctx), err))
-		case <-time.After(50 * time.Millisecond):
-		}
-	}
-}
-
-// patience is how long anything may take on a busy machine.
-const patience = 2 * time.Minute
-
-// freeAddress is an address of this machine that nobody listens at.
-func freeAddress(ctx context.Context) (string, error) {
-	var lc net.ListenConfig
-	ln, err := lc.Listen(ctx, "tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
-	}
-	return ln.Addr().String(), ln.Close()
 }

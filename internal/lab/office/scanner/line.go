@@ -80,12 +80,7 @@ func dialSMB(ctx context.Context, address string) (line, error) {
 	}
 	limited, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	d := smb2.Dialer{Initiator: &smb2.NTLMInitiator{User: "guest"}}
-	if l.session, err = d.DialConn(limited, conn, address); err != nil {
-		l.cut()
-		return nil, err
-	}
-	if l.share, err = l.session.WithContext(limited).Mount(host.Share); err != nil {
+	if l.session, l.share, err = host.Login(limited, conn, ""); err != nil {
 		l.cut()
 		return nil, err
 	}

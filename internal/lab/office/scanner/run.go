@@ -14,6 +14,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/archivefs/archivefs/internal/lab/direct"
 	"github.com/archivefs/archivefs/internal/lab/office/host"
 )
 
@@ -105,8 +106,8 @@ func (r *run) strike(ctx context.Context, t *Trouble) error {
 	switch t.What {
 	case KillService:
 		r.Struck[string(t.What)]++
-		r.host.KillService()
-		return r.host.StartService(ctx)
+		r.host.Kill()
+		return r.host.Start(ctx)
 	case KillMount:
 		r.Struck[string(t.What)]++
 		r.host.KillMount()
@@ -117,7 +118,7 @@ func (r *run) strike(ctx context.Context, t *Trouble) error {
 }
 
 // judge waits until the mount has sent everything, and compares.
-func (r *run) judge(ctx context.Context, before []host.Document) error {
+func (r *run) judge(ctx context.Context, before []direct.Document) error {
 	if err := r.host.Wire.Heal(); err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@
 package visit
 
 import (
+	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -58,7 +59,7 @@ func (v *visit) explorer() {
 }
 
 // noOplock asks for an oplock and for a lease.
-func (v *visit) noOplock() (string, error) {
+func (v *visit) noOplock(ctx context.Context) (string, error) {
 	lease := make([]byte, 32) // the key, the state and nothing else ([MS-SMB2] 2.2.13.2.8)
 	copy(lease, "a key of a lease")
 	binary.LittleEndian.PutUint32(lease[16:], 7)                                               // read, handle and write
@@ -77,7 +78,7 @@ func (v *visit) noOplock() (string, error) {
 
 // preview reads the beginning of a file.
 func (v *visit) preview(path, content string) deed {
-	return func() (string, error) {
+	return func(ctx context.Context) (string, error) {
 		how := windows.How{Access: windows.Read, Share: windows.ShareAll, Options: windows.File, Disposition: windows.OpenOnly}
 		return "they are", v.pc.with(path, how, func(f *windows.Handle) error {
 			got, err := f.Read(0, 64<<10)
@@ -97,15 +98,15 @@ func (h *hand) newFolder(path string) deed {
 
 // is waits for a document outside the folders that are compared.
 func (v *visit) is(path, content string) deed {
-	return func() (string, error) {
+	return func(ctx context.Context) (string, error) {
 		v.send(path, content)
 		d := at(path, content)
-		return "the archive has it once, with the same bytes", host.Until(v.ctx, path, func() (bool, error) {
-			all, err := v.host.Documents(v.ctx, d.folder)
+		return "the archive has it once, with the same bytes", host.Until(ctx, path, func() (bool, error) {
+			all, err := v.host.Documents(ctx, d.folder)
 			if err != nil || len(all) != 1 || all[0].Name != d.name {
 				return false, errors.Join(err, fmt.Errorf("there is %v", all))
 			}
-			got, err := v.host.Content(v.ctx, all[0].ID)
+			got, err := v.host.Content(ctx, all[0].ID)
 			return string(got) == content, err
 		})
 	}
@@ -113,17 +114,17 @@ func (v *visit) is(path, content string) deed {
 
 // moves moves an archived document, which the service may not be able to do.
 func (v *visit) moves(from, to, content string) deed {
-	return func() (string, error) {
-		_, err := v.pc.rename(from, to, false)()
+	return func(ctx context.Context) (string, error) {
+		_, err := v.pc.rename(from, to, false)(ctx)
 		switch {
 		case errors.Is(err, denied):
-			_, err = v.stays()
+			_, err = v.stays(ctx)
 			return "refused: " + string(denied), err
 		case err != nil:
 			return "", err
 		}
 		v.want[at(from, content)]--
 		v.want[at(to, content)]++
-		return "the archive has it there", v.matches()
+		return "the archive has it there", v.matches(ctx)
 	}
 }

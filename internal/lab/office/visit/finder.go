@@ -3,6 +3,7 @@
 package visit
 
 import (
+	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -49,7 +50,7 @@ func (v *visit) finder() {
 }
 
 // apple opens the share with the create context of macOS.
-func (v *visit) apple() (string, error) {
+func (v *visit) apple(ctx context.Context) (string, error) {
 	ask := make([]byte, 24)
 	binary.LittleEndian.PutUint32(ask, 1)     // kAAPL_SERVER_QUERY
 	binary.LittleEndian.PutUint64(ask[8:], 7) // capabilities of server and volume, and the model
@@ -58,7 +59,7 @@ func (v *visit) apple() (string, error) {
 	if err := v.mac.with("", how, func(*windows.Handle) error { return nil }); err != nil {
 		return "", err
 	}
-	return v.mac.shows("", []string{host.Mandator, "inboxes"}, ".archivefs")()
+	return v.mac.shows("", []string{host.Mandator, "inboxes"}, ".archivefs")(ctx)
 }
 
 // together is what several clients do at once.
@@ -77,40 +78,40 @@ func (v *visit) together() {
 }
 
 // exclusive opens a file for one client alone.
-func (v *visit) exclusive() (string, error) {
+func (v *visit) exclusive(ctx context.Context) (string, error) {
 	how := windows.How{Access: windows.Read, Share: windows.Exclusive, Options: windows.File, Disposition: windows.OpenOnly}
 	seen := ""
 	err := v.pc.with(letters+"Common.txt", how, func(*windows.Handle) (err error) {
-		seen, err = refused(v.next.reads(letters+"Common.txt", "For all.\n"), sharing)()
+		seen, err = refused(v.next.reads(letters+"Common.txt", "For all.\n"), sharing)(ctx)
 		return err
 	})
 	if err == nil {
-		_, err = v.next.reads(letters+"Common.txt", "For all.\n")()
+		_, err = v.next.reads(letters+"Common.txt", "For all.\n")(ctx)
 	}
 	return seen + ", and not after its close", err
 }
 
 // meanwhile reads what another client is writing.
-func (v *visit) meanwhile() (string, error) {
+func (v *visit) meanwhile(ctx context.Context) (string, error) {
 	path, content := inbox+"Meanwhile.txt", text("Meanwhile", 100<<10)
 	how := windows.How{Access: windows.Read | windows.Write, Share: windows.ShareAll, Options: windows.File, Disposition: windows.Create}
 	err := v.pc.with(path, how, func(f *windows.Handle) error {
 		if _, err := f.WriteAt([]byte(content), 0); err != nil {
 			return err
 		}
-		_, err := v.next.reads(path, content)()
+		_, err := v.next.reads(path, content)(ctx)
 		return err
 	})
 	if err != nil {
 		return "", err
 	}
-	_, err = v.becomes(path, content)()
+	_, err = v.becomes(path, content)(ctx)
 	return "it is, before its close", err
 }
 
 // notified waits for a document that somebody else adds to the archive.
-func (v *visit) notified() (string, error) {
-	c, err := windows.Connect(v.ctx, v.host.SMB, host.Share) // waiting takes a client of its own
+func (v *visit) notified(ctx context.Context) (string, error) {
+	c, err := windows.Connect(ctx, v.host.SMB, host.Share, "", "") // waiting takes a client of its own
 	if err != nil {
 		return "", err
 	}
@@ -135,7 +136,7 @@ func (v *visit) notified() (string, error) {
 		}
 		heard <- nil
 	}()
-	if err := v.host.Add(v.ctx, host.Offers, "Of another.txt", []byte("Of another user.\n")); err != nil {
+	if err := v.host.Add(ctx, offers+"Of another.txt", []byte("Of another user.\n")); err != nil {
 		return "", errors.Join(err, c.Close())
 	}
 	err = <-heard // the client gives up after two minutes

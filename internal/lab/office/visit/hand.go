@@ -3,6 +3,7 @@
 package visit
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -76,7 +77,7 @@ func (h *hand) change(path, content string) deed {
 
 // reads reads a file, or a stream of one, and compares it.
 func (h *hand) reads(path, content string) deed {
-	return func() (string, error) {
+	return func(ctx context.Context) (string, error) {
 		var got []byte
 		how := windows.How{Access: windows.Read, Share: windows.ShareAll, Options: windows.File, Disposition: windows.OpenOnly}
 		err := h.with(path, how, func(f *windows.Handle) (err error) {
@@ -108,7 +109,7 @@ func (h *hand) remove(path string) deed {
 
 // shows compares the names in a directory with those that have to be there, and must not be.
 func (h *hand) shows(dir string, names []string, absent ...string) deed {
-	return func() (string, error) {
+	return func(ctx context.Context) (string, error) {
 		list, err := h.List(dir)
 		for _, name := range names {
 			if _, there := list[name]; err == nil && !there {
@@ -134,7 +135,7 @@ func keys(list map[string]int64) (names []string) {
 
 // asks asks for all that the properties of a file show.
 func (h *hand) asks(path string) deed {
-	return func() (string, error) {
+	return func(ctx context.Context) (string, error) {
 		how := windows.How{Access: windows.Attributes | windows.Security, Share: windows.ShareAll, Disposition: windows.OpenOnly}
 		asked := 0
 		err := h.with(path, how, func(f *windows.Handle) error {

@@ -3,6 +3,7 @@
 package visit
 
 import (
+	"context"
 	"strings"
 
 	"github.com/archivefs/archivefs/internal/lab/office/windows"
@@ -49,9 +50,9 @@ func (v *visit) office() {
 
 // in does deeds one after the other.
 func in(deeds ...deed) deed {
-	return func() (string, error) {
+	return func(ctx context.Context) (string, error) {
 		for _, do := range deeds {
-			if _, err := do(); err != nil {
+			if _, err := do(ctx); err != nil {
 				return "", err
 			}
 		}
@@ -80,10 +81,10 @@ func (h *hand) excel(dir, name, content string, again bool) deed {
 
 // asideOr takes the old document out of the way, or removes the new file where that is refused.
 func (h *hand) asideOr(fresh, old, aside string) deed {
-	return func() (string, error) {
-		_, err := h.rename(old, aside, false)()
+	return func(ctx context.Context) (string, error) {
+		_, err := h.rename(old, aside, false)(ctx)
 		if err != nil {
-			_, _ = h.remove(fresh)() // err matters more
+			_, _ = h.remove(fresh)(ctx) // err matters more
 		}
 		return "", err
 	}
@@ -105,10 +106,10 @@ func (v *visit) names() {
 		v.becomes(letters+"Download.txt", "A download.\n"), pc.reads(letters+"Download.txt:Zone.Identifier", zone), pc.hasStreams(letters+"Download.txt", ":Zone.Identifier:$DATA"))
 	v.step("A download into an inbox", "the same", pc.copyIn(inbox+"Download.txt", "Another download.\n"), pc.write(inbox+"Download.txt:Zone.Identifier", zone),
 		v.becomes(inbox+"Download.txt", "Another download.\n"), pc.reads(inbox+"Download.txt:Zone.Identifier", zone))
-	v.step("A name in another case", "it is the same document", pc.reads("muster gmbh/LETTERS/old letter.TXT", v.host.Old[letters+"Old letter.txt"]))
+	v.step("A name in another case", "it is the same document", pc.reads("muster gmbh/LETTERS/old letter.TXT", v.old[letters+"Old letter.txt"]))
 	v.step("A new file under the name of a document in another case", "access is denied", refused(pc.write(letters+"OLD LETTER.TXT", "Another.\n"), denied), v.stays)
 	v.step("A document whose name Windows does not allow", "it is shown with other characters, and can be read",
-		pc.shows(letters, []string{"a\uf022b\uf025.pdf"}), pc.reads(letters+"a\uf022b\uf025.pdf", v.host.Old[letters+"a:b?.pdf"]))
+		pc.shows(letters, []string{"a\uf022b\uf025.pdf"}), pc.reads(letters+"a\uf022b\uf025.pdf", v.old[letters+"a:b?.pdf"]))
 	v.step("A new file with such a name", "the archive has the characters that were meant", pc.copyIn(letters+"Really\uf025.txt", "Really.\n"), v.becomes(letters+"Really?.txt", "Really.\n"))
 	long := strings.Repeat("ä", 125) + ".txt"
 	v.step("A name of 254 bytes", "archived once, with this name", pc.copyIn(letters+long, "A long name.\n"), v.becomes(letters+long, "A long name.\n"))
@@ -117,7 +118,7 @@ func (v *visit) names() {
 
 // hasStreams looks for streams of a file.
 func (h *hand) hasStreams(path string, want ...string) deed {
-	return func() (string, error) {
+	return func(ctx context.Context) (string, error) {
 		var got []string
 		how := windows.How{Access: windows.Attributes, Share: windows.ShareAll, Disposition: windows.OpenOnly}
 		err := h.with(path, how, func(f *windows.Handle) error {

@@ -3,6 +3,7 @@
 package visit
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -28,17 +29,17 @@ func (v *visit) trouble() {
 		plain(v.next.Tree), plain(v.mac.Tree), v.next.copyIn(letters+"After.txt", after), v.becomes(letters+"After.txt", after), v.mac.reads(letters+"After.txt", after))
 }
 
-func (v *visit) serviceGone() (string, error) {
+func (v *visit) serviceGone(ctx context.Context) (string, error) {
 	v.host.Wire.Fail(proxy.Fault{Op: proxy.Any, Nth: 1, Times: 1 << 30, Deed: proxy.ResetBefore})
 	return "", nil
 }
 
-func (v *visit) serviceBack() (string, error) { return "", v.host.Wire.Heal() }
+func (v *visit) serviceBack(ctx context.Context) (string, error) { return "", v.host.Wire.Heal() }
 
 // fails copies a file in, which has to fail. Which status tells it is Samba's affair.
 func (h *hand) fails(path, content string) deed {
-	return func() (string, error) {
-		_, err := h.copyIn(path, content)()
+	return func(ctx context.Context) (string, error) {
+		_, err := h.copyIn(path, content)(ctx)
 		var status windows.StatusError
 		if !errors.As(err, &status) {
 			return "", fmt.Errorf("it did not fail: %w", err)
@@ -49,15 +50,15 @@ func (h *hand) fails(path, content string) deed {
 
 // listed waits for a file among the uploads.
 func (v *visit) listed(state, path string) deed {
-	return func() (string, error) {
-		_, err := v.upload(state, path)
+	return func(ctx context.Context) (string, error) {
+		_, err := v.upload(ctx, state, path)
 		return "it is listed as " + state, err
 	}
 }
 
-func (v *visit) upload(state, path string) (u host.Upload, err error) {
-	err = host.Until(v.ctx, path+" among the uploads", func() (bool, error) {
-		all, err := v.host.Uploads(v.ctx)
+func (v *visit) upload(ctx context.Context, state, path string) (u host.Upload, err error) {
+	err = host.Until(ctx, path+" among the uploads", func() (bool, error) {
+		all, err := v.host.Uploads(ctx)
 		i := slices.IndexFunc(all, func(u host.Upload) bool { return u.State == state && strings.HasSuffix(u.Path, path) })
 		if err != nil || i < 0 {
 			return false, errors.Join(err, fmt.Errorf("there is %v", all))
@@ -70,17 +71,17 @@ func (v *visit) upload(state, path string) (u host.Upload, err error) {
 
 // retried retries a failed upload.
 func (v *visit) retried(path string) deed {
-	return plain(func() error {
-		u, err := v.upload("failed", path)
+	return func(ctx context.Context) (string, error) {
+		u, err := v.upload(ctx, "failed", path)
 		if err != nil {
-			return err
+			return "", err
 		}
-		return v.host.Retry(v.ctx, u.ID)
-	})
+		return "", v.host.Retry(ctx, u.ID)
+	}
 }
 
 // crash kills the mount while a client has written half of a file, and mounts the archive again.
-func (v *visit) crash() (string, error) {
+func (v *visit) crash(ctx context.Context) (string, error) {
 	half := "%PDF-1.7\n" + text("Half", 100<<10)
 	how := windows.How{Access: windows.Read | windows.Write | windows.Delete, Options: windows.File, Disposition: windows.Create}
 	f, err := v.pc.Open(inbox+"Half.pdf", how)
@@ -94,10 +95,10 @@ func (v *visit) crash() (string, error) {
 	if _, err := v.pc.List(letters); err == nil {
 		return "", errors.New("the share is as it was")
 	}
-	if err := v.host.Remount(v.ctx); err != nil {
+	if err := v.host.Remount(ctx); err != nil {
 		return "", err
 	}
-	err = host.Until(v.ctx, "the share", func() (bool, error) {
+	err = host.Until(ctx, "the share", func() (bool, error) {
 		if _, err := v.pc.List(letters); err == nil {
 			return true, nil
 		}
@@ -109,10 +110,10 @@ func (v *visit) crash() (string, error) {
 	if _, err := f.WriteAt([]byte("more"), int64(len(half))); err == nil {
 		return "", errors.New("the file that was open can be written")
 	}
-	u, err := v.upload("failed", "Half.pdf")
+	u, err := v.upload(ctx, "failed", "Half.pdf")
 	if err != nil {
 		return "", err
 	}
-	_, err = v.stays()
+	_, err = v.stays(ctx)
 	return fmt.Sprintf("the upload failed (%d bytes): %s", u.Size, u.Error), err
 }

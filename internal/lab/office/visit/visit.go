@@ -50,14 +50,15 @@ func Passed(all []Chapter) (n int) {
 	return n - Failed(all)
 }
 
-// visit is a visit under way.
+// visit is a visit: first planned, then under way.
 type visit struct {
-	ctx      context.Context
 	host     *host.Host
 	pc, next *hand // two machines with Windows
 	mac      *hand
 	log      func(format string, args ...any)
 	chapters []Chapter
+	plan     []plan
+	old      map[string]string // documents of the archive at its beginning
 	// want are the documents that the archive has to have, as want keys: how often each.
 	want map[document]int
 	// sent are the contents that may have gone to the service.
@@ -74,22 +75,43 @@ func at(path, content string) document {
 }
 
 // deed is part of a step. seen may be empty.
-type deed func() (seen string, err error)
+type deed func(ctx context.Context) (seen string, err error)
 
-// Go visits the share.
-func Go(ctx context.Context, h *host.Host, log func(format string, args ...any)) ([]Chapter, error) {
-	v := &visit{ctx: ctx, host: h, log: log, want: map[document]int{}, sent: map[[sha256.Size]byte]string{}}
-	for _, client := range []**hand{&v.pc, &v.next, &v.mac} {
-		c, err := windows.Connect(ctx, h.SMB, host.Share)
+// plan is a step that is to be done.
+type plan struct {
+	chapter         int
+	title, expected string
+	deeds           []deed
+}
+
+// Go visits the share of a machine, those of two machines, and one with a mount for each person.
+func Go(ctx context.Context, a *host.Archive, log func(format string, args ...any)) (all []Chapter, err error) {
+	for _, one := range []func(context.Context, *host.Archive, func(string, ...any)) ([]Chapter, error){alone, pair, each} {
+		chapters, err := one(ctx, a, log)
 		if err != nil {
 			return nil, err
 		}
-		defer c.Close() //nolint:errcheck // it ends with this process at the latest
-		*client = &hand{c}
+		all = append(all, chapters...)
 	}
-	var err error
-	if v.want, err = v.archive(); err != nil {
+	return all, ctx.Err()
+}
+
+// alone visits the share of one machine.
+func alone(ctx context.Context, a *host.Archive, log func(format string, args ...any)) (chapters []Chapter, err error) {
+	h, err := host.Export(ctx, a, host.Options{Name: "office", Mount: "--settle 2s --watch 1s", Wire: true})
+	if err != nil {
 		return nil, err
+	}
+	defer func() { err = errors.Join(err, h.Close(context.WithoutCancel(ctx))) }()
+	v, err := arrive(ctx, h, log)
+	if err != nil {
+		return nil, err
+	}
+	for _, client := range []**hand{&v.pc, &v.next, &v.mac} {
+		if *client, err = connect(ctx, h, ""); err != nil {
+			return nil, err
+		}
+		defer (*client).Close() //nolint:errcheck // it ends with this process at the latest
 	}
 	v.explorer()
 	v.office()
@@ -99,21 +121,46 @@ func Go(ctx context.Context, h *host.Host, log func(format string, args ...any))
 	v.trouble()
 	v.chapter("In the end")
 	v.step("The archive", "it has each document once, with its bytes; nothing else was sent", v.audit)
-	return v.chapters, ctx.Err()
+	return v.run(ctx), nil
+}
+
+// arrive begins a visit: its steps are planned now.
+func arrive(ctx context.Context, h *host.Host, log func(format string, args ...any)) (v *visit, err error) {
+	v = &visit{host: h, log: log, old: host.Old(), sent: map[[sha256.Size]byte]string{}}
+	v.want, err = v.archive(ctx)
+	return v, err
+}
+
+// connect connects a client of a person, or of a guest if the name is empty.
+func connect(ctx context.Context, h *host.Host, person string) (*hand, error) {
+	c, err := windows.Connect(ctx, h.SMB, host.Share, person, host.Password)
+	return &hand{c}, err
+}
+
+// run does all steps.
+func (v *visit) run(ctx context.Context) []Chapter {
+	for _, p := range v.plan {
+		if ctx.Err() == nil {
+			v.do(ctx, &p)
+		}
+	}
+	return v.chapters
 }
 
 func (v *visit) chapter(name string) { v.chapters = append(v.chapters, Chapter{Name: name}) }
 
-// step does one step. What fails first ends it.
+// step plans a step.
 func (v *visit) step(title, expected string, deeds ...deed) {
-	if v.ctx.Err() != nil {
-		return
-	}
-	s := Step{Title: title, Expected: expected}
+	v.plan = append(v.plan, plan{len(v.chapters) - 1, title, expected, deeds})
+}
+
+// do does a step. What fails first ends it.
+func (v *visit) do(ctx context.Context, p *plan) {
+	s := Step{Title: p.title, Expected: p.expected}
 	var seen []string
-	for _, do := range deeds {
+	for _, do := range p.deeds {
 		var word string
-		if word, s.Err = do(); s.Err != nil {
+		if word, s.Err = do(ctx); s.Err != nil {
 			break
 		}
 		if word != "" && !slices.Contains(seen, word) {
@@ -121,22 +168,24 @@ func (v *visit) step(title, expected string, deeds ...deed) {
 		}
 	}
 	s.Seen = strings.Join(seen, "; ")
-	chapter := &v.chapters[len(v.chapters)-1]
+	chapter := &v.chapters[p.chapter]
 	chapter.Steps = append(chapter.Steps, s)
 	if s.Err != nil {
-		v.log("%s: %s: FAILED: %v", chapter.Name, title, s.Err)
+		v.log("%s: %s: FAILED: %v", chapter.Name, p.title, s.Err)
 		return
 	}
-	v.log("%s: %s: %s", chapter.Name, title, s.Seen)
+	v.log("%s: %s: %s", chapter.Name, p.title, s.Seen)
 }
 
 // plain turns an action into a deed that sees nothing.
-func plain(do func() error) deed { return func() (string, error) { return "", do() } }
+func plain(do func() error) deed {
+	return func(ctx context.Context) (string, error) { return "", do() }
+}
 
 // refused is a deed that has to fail in one of these ways.
 func refused(do deed, ways ...windows.StatusError) deed {
-	return func() (string, error) {
-		_, err := do()
+	return func(ctx context.Context) (string, error) {
+		_, err := do(ctx)
 		for _, way := range ways {
 			if errors.Is(err, way) {
 				return "refused: " + string(way), nil
@@ -150,15 +199,15 @@ func refused(do deed, ways ...windows.StatusError) deed {
 }
 
 // archive are the documents that the archive has in the folders of the visit.
-func (v *visit) archive() (map[document]int, error) {
+func (v *visit) archive(ctx context.Context) (map[document]int, error) {
 	all := map[document]int{}
 	for _, folder := range []string{host.Letters, host.Offers, host.Inbox} {
-		documents, err := v.host.Documents(v.ctx, folder)
+		documents, err := v.host.Documents(ctx, folder)
 		if err != nil {
 			return nil, err
 		}
 		for _, d := range documents {
-			content, err := v.host.Content(v.ctx, d.ID)
+			content, err := v.host.Content(ctx, d.ID)
 			if err != nil {
 				return nil, err
 			}
@@ -170,10 +219,10 @@ func (v *visit) archive() (map[document]int, error) {
 
 // becomes waits until the archive has one more document, which it keeps from then on.
 func (v *visit) becomes(path, content string) deed {
-	return func() (string, error) {
+	return func(ctx context.Context) (string, error) {
 		v.want[at(path, content)]++
 		v.send(path, content)
-		return "the archive has it once, with the same bytes", v.matches()
+		return "the archive has it once, with the same bytes", v.matches(ctx)
 	}
 }
 
@@ -182,25 +231,27 @@ func (v *visit) send(path, content string) { v.sent[sha256.Sum256([]byte(content
 
 // leaves says that the archive has a document no more; a later deed waits for it.
 func (v *visit) leaves(path, content string) deed {
-	return func() (string, error) {
+	return func(ctx context.Context) (string, error) {
 		v.want[at(path, content)]--
 		return "", nil
 	}
 }
 
 // stays waits until the archive has what it had.
-func (v *visit) stays() (string, error) { return "the archive has what it had", v.matches() }
+func (v *visit) stays(ctx context.Context) (string, error) {
+	return "the archive has what it had", v.matches(ctx)
+}
 
 // matches waits until the archive has the documents that it has to have. If it does not, what it has
 // is taken for right by later steps.
-func (v *visit) matches() error {
+func (v *visit) matches(ctx context.Context) error {
 	maps.DeleteFunc(v.want, func(_ document, n int) bool { return n <= 0 })
 	var has map[document]int
 	differs := errors.New("")
-	ctx, cancel := context.WithTimeout(v.ctx, 30*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
 	err := host.Until(ctx, "the archive", func() (there bool, err error) {
-		if has, err = v.archive(); err == nil {
+		if has, err = v.archive(ctx); err == nil {
 			differs = compare(v.want, has)
 		}
 		return differs == nil, err
@@ -229,8 +280,8 @@ func compare(want, has map[document]int) error {
 }
 
 // audit compares the archive with all that was done, and what was sent with what should have been.
-func (v *visit) audit() (string, error) {
-	if err := v.matches(); err != nil {
+func (v *visit) audit(ctx context.Context) (string, error) {
+	if err := v.matches(ctx); err != nil {
 		return "", err
 	}
 	times := map[string]int{}
@@ -245,7 +296,7 @@ func (v *visit) audit() (string, error) {
 	for _, n := range v.want {
 		documents += n
 	}
-	uploads, err := v.host.Uploads(v.ctx)
+	uploads, err := v.host.Uploads(ctx)
 	for _, u := range uploads {
 		if u.State == "pending" {
 			err = errors.Join(err, fmt.Errorf("%s is still waiting", u.Path))

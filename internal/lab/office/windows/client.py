@@ -21,11 +21,11 @@ class Context:
 
 
 class Client:
-    def __init__(self, address, share):
+    def __init__(self, address, share, person, password):
         host, port = address.rsplit(":", 1)
         self.share = share
         self.connection = smbconnection.SMBConnection(host, host, sess_port=int(port), timeout=120)
-        self.connection.login("", "")
+        self.connection.login(person, password)
         self.smb = self.connection.getSMBServer()
         self.tree()
 

@@ -69,9 +69,10 @@ type Client struct {
 	out *bufio.Reader // guarded by mu
 }
 
-// Connect connects to a share as a guest. The client ends with ctx, or with Close.
-func Connect(ctx context.Context, address, share string) (*Client, error) {
-	c := &Client{cmd: exec.CommandContext(ctx, "/usr/bin/python3", "-c", script)} // Debian's, which has Debian's packages
+// Connect connects to a share as a person, or as a guest if the name is empty. The client ends with ctx,
+// or with Close.
+func Connect(ctx context.Context, address, share, person, password string) (*Client, error) {
+	c := &Client{cmd: exec.CommandContext(ctx, "/usr/bin/python3", "-c", script)} //nolint:gosec // the script of this package; the Python of Debian has the packages of Debian
 	c.cmd.Stderr = os.Stderr
 	var err error
 	if c.in, err = c.cmd.StdinPipe(); err != nil {
@@ -85,7 +86,7 @@ func Connect(ctx context.Context, address, share string) (*Client, error) {
 	if err := c.cmd.Start(); err != nil {
 		return nil, err
 	}
-	if err := c.do("connect", map[string]any{"address": address, "share": share}, nil); err != nil {
+	if err := c.do("connect", map[string]any{"address": address, "share": share, "person": person, "password": password}, nil); err != nil {
 		return nil, errors.Join(err, c.Close())
 	}
 	return c, nil
