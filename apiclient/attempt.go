@@ -33,10 +33,11 @@ type attempt struct {
 }
 
 func newAttempt(ctx context.Context, s *sender, op Operation, own *slot) *attempt {
-	a := &attempt{sender: s, op: op, slot: own, caller: ctx, counts: s.stats.of(op)}
+	a := &attempt{sender: s, op: op, slot: own, caller: ctx}
 	ctx, a.cancel = context.WithCancelCause(ctx)
 	a.unhook = context.AfterFunc(s.pause.until(), func() { a.cancel(errPaused) }) //nolint:contextcheck // a pause is nobody's request
 	a.guard = newWatchdog(s.stall, func() { a.cancel(errStalled) })
+	a.counts = s.stats.begin(op, a.guard)
 	a.ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
 		GetConn: func(string) { a.dialled.Store(true) },
 		GotConn: func(got httptrace.GotConnInfo) {
@@ -144,6 +145,7 @@ const followed = 20
 // when the answer arrives.
 func (a *attempt) release() {
 	a.guard.rest()
+	a.sender.stats.end(a.counts, a.guard)
 	if a.body != nil {
 		a.body.end()
 	}

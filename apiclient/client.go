@@ -86,7 +86,8 @@ func (c *Client) SetCredentials(cred Credentials) error {
 
 // Stats returns the counters of every operation used so far, by name. Requests counts
 // attempts, Failures those that ended in an error; Total and Latency are times to the head of the
-// answer, Waited and Waits those before, until a connection was free.
+// answer, Waited and Waits those before, until a connection was free. An operation counts from its first request on,
+// also while that is in flight.
 func (c *Client) Stats() []archive.OperationStats { return c.sender.stats.all() }
 
 // Supports returns whether the deployment has op, as far as its answers have shown. It

@@ -31,6 +31,34 @@ func TestProgressKeepsARequestAlive(t *testing.T) {
 	})
 }
 
+// The counters say how long the service has been silent, before a request that waits for it has failed.
+func TestSilenceOfTheService(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newBubbleService(t, func(w http.ResponseWriter, r *http.Request) {
+			if _, err := io.Copy(io.Discard, r.Body); err != nil {
+				t.Error(err)
+			}
+			time.Sleep(20 * time.Second)
+			reply(w, http.StatusOK, "text/plain", "17")
+		})
+		ended := make(chan error)
+		go func() {
+			_, err := c.Upload(t.Context(), archive.Upload{Folder: 1, Name: "a"}, newBlob("x"))
+			ended <- err
+		}()
+		time.Sleep(12 * time.Second)
+		if s := c.Stats(); len(s) != 1 || s[0].Silent != 12*time.Second || s[0].Requests != 0 {
+			t.Errorf("after 12 s: %+v", s)
+		}
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+		if s := c.Stats(); len(s) != 1 || s[0].Silent != 0 || s[0].Requests != 1 {
+			t.Errorf("after the answer: %+v", s)
+		}
+	})
+}
+
 // piece is what a content brings in 30 s at the least pace.
 var piece = strings.Repeat("x", 30*bodyPace)
 

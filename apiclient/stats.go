@@ -19,13 +19,23 @@ type statsTable struct {
 type counters struct {
 	sent, received atomic.Int64           // bytes of bodies
 	rest           archive.OperationStats // guarded by statsTable.mu
+	inFlight       map[*watchdog]bool     // of the requests in flight; guarded by statsTable.mu
 }
 
-// of returns the counters of op.
-func (t *statsTable) of(op Operation) *counters {
+// begin adds a request in flight to the counters of op, and returns these.
+func (t *statsTable) begin(op Operation, guard *watchdog) *counters {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.ofLocked(op)
+	row := t.ofLocked(op)
+	row.inFlight[guard] = true
+	return row
+}
+
+// end removes a request.
+func (t *statsTable) end(row *counters, guard *watchdog) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(row.inFlight, guard)
 }
 
 // +checklocks:t.mu
@@ -35,7 +45,7 @@ func (t *statsTable) ofLocked(op Operation) *counters {
 		if t.rows == nil {
 			t.rows = make(map[Operation]*counters)
 		}
-		row = &counters{rest: archive.OperationStats{Operation: op.name}}
+		row = &counters{rest: archive.OperationStats{Operation: op.name}, inFlight: map[*watchdog]bool{}}
 		t.rows[op] = row
 	}
 	return row
@@ -56,6 +66,9 @@ func (t *statsTable) all() []archive.OperationStats {
 	for _, row := range t.rows {
 		stats := row.rest
 		stats.Sent, stats.Received = row.sent.Load(), row.received.Load()
+		for guard := range row.inFlight {
+			stats.Silent = max(stats.Silent, guard.silent())
+		}
 		rows = append(rows, stats)
 	}
 	slices.SortFunc(rows, func(a, b archive.OperationStats) int { return strings.Compare(a.Operation, b.Operation) })

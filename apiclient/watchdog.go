@@ -31,11 +31,14 @@ type watchdog struct {
 	left  time.Duration // +checklocks:mu
 	since time.Time     // +checklocks:mu
 	armed bool          // +checklocks:mu
+	// moved is when it was armed, or the last bytes went or came after that.
+	moved time.Time // +checklocks:mu
 }
 
 // newWatchdog returns an armed watchdog.
 func newWatchdog(limit time.Duration, expire func()) *watchdog {
-	return &watchdog{limit: limit, left: limit, timer: time.AfterFunc(limit, expire), since: time.Now(), armed: true}
+	now := time.Now()
+	return &watchdog{limit: limit, left: limit, timer: time.AfterFunc(limit, expire), since: now, moved: now, armed: true}
 }
 
 // arm starts the clock.
@@ -44,8 +47,19 @@ func (w *watchdog) arm() {
 	defer w.mu.Unlock()
 	if !w.armed {
 		w.armed, w.since = true, time.Now()
+		w.moved = w.since
 		w.timer.Reset(w.left)
 	}
+}
+
+// silent is how long the service has taken and sent nothing; 0 while nobody waits for it.
+func (w *watchdog) silent() time.Duration {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !w.armed {
+		return 0
+	}
+	return time.Since(w.moved)
 }
 
 // earn gives back the time that n bytes take at a pace.
@@ -60,6 +74,9 @@ func (w *watchdog) add(d time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.countLocked()
+	if d > 0 {
+		w.moved = time.Now()
+	}
 	w.left = min(max(w.left, 0)+d, w.limit)
 	if w.armed {
 		w.timer.Reset(w.left)

@@ -113,4 +113,7 @@ type OperationStats struct {
 	Waits     Latency       `json:"waits"`
 	Sent      int64         `json:"sent"`     // bytes of bodies
 	Received  int64         `json:"received"` // bytes of bodies
+	// Silent is how long the service has taken and sent nothing, of the request in flight in which that is longest. 0: it
+	// is not waited for.
+	Silent time.Duration `json:"silent-ns,omitempty"`
 }

@@ -82,6 +82,29 @@ func TestUnmountRefused(t *testing.T) {
 	}
 }
 
+// While the service does not answer, what keeps an archive from being unmounted may be a program that waits for it.
+func TestUnmountRefusedWhileTheServiceIsSilent(t *testing.T) {
+	isolate(t)
+	dir := t.TempDir() // looks like a mount
+	if err := os.Mkdir(filepath.Join(dir, ".archivefs"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	helperSaying(t, "failed to unmount "+dir+": Device or resource busy")
+	for silent, want := range map[string]string{
+		"12700000000": "archivefs: a program has files in " + dir + " open, or is in it, and may wait for the service, which has not answered for 12s; " +
+			"repeat this when it answers again, or use unmount --force\n",
+		"100000000": "archivefs: a program has files in " + dir + " open, or is in it; fuser -vm " + dir + " (package psmisc) shows which: end it, or use unmount --force\n",
+	} {
+		status := `{"requests": [{"operation": "document/content", "silent-ns": ` + silent + `}]}`
+		if err := os.WriteFile(filepath.Join(dir, ".archivefs", "status.json"), []byte(status), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if code, _, stderr := call(t, "unmount", dir); code != 1 || stderr != want {
+			t.Errorf("silent for %s ns: exit status %d, error %q; want 1 and %q", silent, code, stderr, want)
+		}
+	}
+}
+
 func TestUnmountWithoutTheHelper(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	if err := mounted.DetachMount(t.Context(), t.TempDir()); err == nil || !strings.Contains(err.Error(), "install fuse3") {

@@ -123,12 +123,27 @@ func Fusermount(ctx context.Context, lazily bool, dir string) error {
 	return refusal(dir, strings.Join(strings.Fields(string(out)), " "), err)
 }
 
+// BusyError says that programs use a mount.
+type BusyError struct {
+	Dir    string
+	Silent time.Duration // how long the service has not answered, if that is long: the programs may wait for it
+}
+
+func (e *BusyError) Error() string {
+	const force = ", or use unmount --force"
+	text := "a program has files in " + e.Dir + " open, or is in it"
+	if e.Silent > 0 {
+		return fmt.Sprintf("%s, and may wait for the service, which has not answered for %s; repeat this when it answers again%s", text, e.Silent, force)
+	}
+	return text + "; fuser -vm " + doctor.Quoted(e.Dir) + " (package psmisc) shows which: end it" + force
+}
+
 // refusal turns a message of fusermount3 into a sentence that names the cure. The program has no
 // exit statuses, so the message must do.
 func refusal(dir, said string, err error) error {
 	switch {
 	case strings.Contains(said, "busy"):
-		return fmt.Errorf("a program has files in %s open, or is in it; fuser -vm %s (package psmisc) shows which: end it, or use unmount --force", dir, doctor.Quoted(dir))
+		return &BusyError{Dir: dir}
 	case strings.Contains(said, "not found in /etc/mtab"), strings.Contains(said, "not permitted"), strings.Contains(said, "ermission denied"):
 		return fmt.Errorf("you did not mount %s: the user who did can unmount it, or root with umount %s", dir, doctor.Quoted(dir))
 	case said != "":

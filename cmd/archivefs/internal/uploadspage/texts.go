@@ -22,8 +22,8 @@ type texts struct {
 	Failed, Waiting, Local, NothingFailed, NothingWaits, LocalHint string
 	OneFailed, ManyFailed, OneWaits, ManyWait                      string
 
-	IsIncomplete, IsNever, IsRefused, IsInDoubt, Waits, IsSent, IsQueued, IsLocal string
-	Reason, Size, Changed, SentOf, Folder                                         string
+	IsIncomplete, IsNever, IsRefused, IsInDoubt, Waits, IsSent, IsAllSent, IsQueued, IsLocal string
+	Reason, Size, Changed, SentOf, Folder                                                    string
 
 	Retry, RetryNow, AsItIs, AsItIsHint, Save, Discard string
 
@@ -55,7 +55,7 @@ var english = texts{
 
 	IsIncomplete: "The file is incomplete: whoever wrote it did not finish, or its end is missing.", IsNever: "It cannot be sent as it is. Save a copy to keep it.",
 	IsRefused: "The archive did not take it.", IsInDoubt: "It was sent, but no answer came. It is looked for before it is sent again.",
-	Waits: "It waits, and is sent again by itself.", IsSent: "It is being sent.", IsQueued: "It waits for its turn.", IsLocal: "It stays on this machine.",
+	Waits: "It waits, and is sent again by itself.", IsSent: "It is being sent.", IsAllSent: "It was sent, and waits for the answer.", IsQueued: "It waits for its turn.", IsLocal: "It stays on this machine.",
 	Reason: "Reason", Size: "Size", Changed: "Changed", SentOf: "%d %% sent", Folder: "a folder",
 
 	Retry: "Try again", RetryNow: "Try now", AsItIs: "Send as it is", AsItIsHint: "What is missing will be missing in the archive, too.",
@@ -93,7 +93,7 @@ var german = texts{
 
 	IsIncomplete: "Die Datei ist unvollständig: Sie wurde nicht fertig geschrieben, oder ihr Ende fehlt.", IsNever: "Sie kann so nicht gesendet werden. Sichern Sie eine Kopie, um sie zu behalten.",
 	IsRefused: "Das Archiv hat sie nicht angenommen.", IsInDoubt: "Sie wurde gesendet, aber es kam keine Antwort. Bevor sie noch einmal gesendet wird, wird nach ihr gesucht.",
-	Waits: "Sie wartet und wird von selbst noch einmal gesendet.", IsSent: "Sie wird gerade gesendet.", IsQueued: "Sie wartet, bis sie an der Reihe ist.", IsLocal: "Sie bleibt auf diesem Rechner.",
+	Waits: "Sie wartet und wird von selbst noch einmal gesendet.", IsSent: "Sie wird gerade gesendet.", IsAllSent: "Sie ist gesendet und wartet auf die Antwort.", IsQueued: "Sie wartet, bis sie an der Reihe ist.", IsLocal: "Sie bleibt auf diesem Rechner.",
 	Reason: "Grund", Size: "Größe", Changed: "Geändert", SentOf: "%d %% gesendet", Folder: "ein Ordner",
 
 	Retry: "Noch einmal versuchen", RetryNow: "Jetzt versuchen", AsItIs: "So senden, wie sie ist", AsItIsHint: "Was fehlt, fehlt dann auch im Archiv.",

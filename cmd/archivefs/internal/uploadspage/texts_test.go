@@ -6,6 +6,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/archivefs/archivefs/fs"
 )
 
 func TestLanguages(t *testing.T) {
@@ -47,6 +49,16 @@ func TestTexts(t *testing.T) {
 		}
 		if !strings.Contains(shown, "t."+strings.ToLower(name)) {
 			t.Errorf("%s is shown nowhere", name)
+		}
+	}
+}
+
+// Of an upload of which nothing is left to send, the page says what it waits for.
+func TestUploadThatWaitsForTheAnswer(t *testing.T) {
+	for sent, want := range map[int64]string{84: english.IsSent, 200: english.IsAllSent} {
+		v := view{T: &english}
+		if l := v.upload(&fs.UploadInfo{State: "pending", Path: "A/a.pdf", Size: 200, Sent: sent}); l.Why != want {
+			t.Errorf("%d bytes of 200 are sent: %q, want %q", sent, l.Why, want)
 		}
 	}
 }

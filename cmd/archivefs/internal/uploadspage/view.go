@@ -167,6 +167,9 @@ func (v *view) upload(u *fs.UploadInfo) *upload {
 		l.Why, l.MayDrop = t.IsSent, false
 		l.Percent = 100 * min(u.Sent, u.Size) / u.Size
 		l.Progress = fmt.Sprintf(t.SentOf, l.Percent)
+		if l.Percent == 100 {
+			l.Why = t.IsAllSent
+		}
 	default:
 		l.Why, l.MayDrop = t.IsQueued, false
 	}

@@ -68,6 +68,9 @@ func healthInWords(dir string, s *fs.Status) string {
 	list := "see archivefs uploads list " + doctor.Quoted(dir)
 	switch s.Health {
 	case fs.HealthOK:
+		if silent := silence(s.Requests); silent > 0 {
+			return fmt.Sprintf("%s so far: no upload failed, but the service has not answered for %s", s.Health, silent)
+		}
 		return s.Health + ": the service answers, and no upload failed"
 	case fs.HealthAway:
 		text := s.Health + ": " + mounted.AwayInWords(s.Cure != "") + "; what is known is shown"
@@ -84,6 +87,21 @@ func healthInWords(dir string, s *fs.Status) string {
 		return s.Health + ": " + command.Doing(failed, "upload", "failed and waits", "failed and wait") + " for your decision; " + list
 	}
 	return s.Health
+}
+
+// longSilence is how long the service may take to answer without a word about it.
+const longSilence = 3 * time.Second
+
+// silence is how long the service has not answered, in seconds; 0 if that is not long.
+func silence(requests []archive.OperationStats) time.Duration {
+	longest := time.Duration(0)
+	for i := range requests {
+		longest = max(longest, requests[i].Silent)
+	}
+	if longest < longSilence {
+		return 0
+	}
+	return longest.Truncate(time.Second)
 }
 
 // statusTable writes lines in columns, which are separated by tabs.
@@ -135,7 +153,11 @@ func (t *statusTable) uploads(u *fs.UploadStatus) {
 		t.row("\t%s here alone, temporary or empty", command.Doing(u.Local, "file", "is", "are"))
 	}
 	for i := range u.List {
-		if up := &u.List[i]; up.Sent > 0 && up.Size > 0 {
+		switch up := &u.List[i]; {
+		case up.Sent == 0 || up.Size == 0:
+		case up.Sent >= up.Size:
+			t.row("\t%s sent, waiting for the answer  %s", command.Size(up.Size), up.Path)
+		default:
 			t.row("\t%s %3d %% of %s  %s", bar(up.Sent, up.Size), 100*up.Sent/up.Size, command.Size(up.Size), up.Path)
 		}
 	}

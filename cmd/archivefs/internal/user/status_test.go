@@ -37,7 +37,8 @@ func wantLine(t *testing.T, table, want string) {
 func TestStatusExplainsHealth(t *testing.T) {
 	pending, failed := fs.UploadInfo{State: "pending"}, fs.UploadInfo{State: "failed"}
 	for want, s := range map[string]fs.Status{
-		"health ok: the service answers, and no upload failed":                                                                                     {Health: fs.HealthOK},
+		"health ok so far: no upload failed, but the service has not answered for 12s":                                                             {Health: fs.HealthOK, Requests: quietFor(100*time.Millisecond, 12700*time.Millisecond)},
+		"health ok: the service answers, and no upload failed":                                                                                     {Health: fs.HealthOK, Requests: quietFor(time.Second)},
 		"health away: the service does not answer, or cannot do what it is asked; what is known is shown":                                          {Health: fs.HealthAway},
 		"health away: the service refuses the credentials; what is known is shown":                                                                 {Health: fs.HealthAway, Cure: "renew them"},
 		"health away: the service does not answer, or cannot do what it is asked; what is known is shown; 1 upload waits":                          withUploads(fs.HealthAway, pending),
@@ -55,6 +56,14 @@ func TestStatusExplainsHealth(t *testing.T) {
 }
 
 const see = "see archivefs uploads list /mnt"
+
+// quietFor has requests in flight for which the service has been silent so long.
+func quietFor(silent ...time.Duration) (all []archive.OperationStats) {
+	for _, d := range silent {
+		all = append(all, archive.OperationStats{Operation: "inboxes", Silent: d})
+	}
+	return all
+}
 
 func withUploads(health string, list ...fs.UploadInfo) fs.Status {
 	return fs.Status{Health: health, Uploads: fs.UploadStatus{List: list}}
@@ -81,9 +90,11 @@ func TestStatusShowsUploadsUnderWay(t *testing.T) {
 	s := fs.Status{Uploads: fs.UploadStatus{Sending: 1, Bytes: 5 << 20, Local: 2, List: []fs.UploadInfo{
 		{ID: "1", State: "pending", Path: "/A/waits.pdf", Size: 1 << 20},
 		{ID: "2", State: "pending", Path: "/A/goes.pdf", Size: 4 << 20, Sent: 1 << 20},
+		{ID: "3", State: "pending", Path: "/A/went.pdf", Size: 4 << 20, Sent: 4 << 20},
 	}}}
 	table := statusLines(t, &s)
-	wantLine(t, table, "uploads 1 being sent, 1 pending, 0 failed, 5.0 MiB on disk")
+	wantLine(t, table, "4.0 MiB sent, waiting for the answer /A/went.pdf")
+	wantLine(t, table, "uploads 1 being sent, 2 pending, 0 failed, 5.0 MiB on disk")
 	wantLine(t, table, "2 files are here alone, temporary or empty")
 	wantLine(t, table, "[#####...............] 25 % of 4.0 MiB /A/goes.pdf")
 	if strings.Contains(table, "waits.pdf") {

@@ -83,13 +83,24 @@ func unmount(c *cli.Context) error {
 		err = mounted.Fusermount(c.Context, false, dir)
 	}
 	if err != nil {
-		return errors.Join(err, fs.NoteWaited(dir, false))
+		return errors.Join(withSilence(err, dir), fs.NoteWaited(dir, false))
 	}
 	left, _ := mounted.LeftBy(status)
 	if stays := left.StaysInWords(status.StateDir); stays != "" {
 		command.Say(c.App.ErrWriter, "%s", stays)
 	}
 	return waitForEnd(c.Context, status.PID, here, others, drain+endPatience)
+}
+
+// withSilence adds to the error of an unmount that programs prevent that these may wait for the service.
+func withSilence(err error, dir string) error {
+	var busy *mounted.BusyError
+	if errors.As(err, &busy) {
+		if _, status, serr := mounted.Status(dir); serr == nil {
+			busy.Silent = silence(status.Requests)
+		}
+	}
+	return err
 }
 
 // unmountForGood unmounts what has crashed at dir and is being mounted again, which ends. The next mount may
