@@ -32,10 +32,10 @@ const (
 	Inbox    = "inboxes/Administrator"
 )
 
-// Share is the name of the share, and owner whose its files are: the user whom vsftpd brings along.
+// Share is the name of the share, and owner whose its files are: a user whom every Debian has.
 const (
 	Share = "archive"
-	owner = "ftp"
+	owner = "daemon"
 )
 
 // key is the API key of the service, which only this machine can reach.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/archivefs/archivefs/internal/lab/faultlab/proxy"
+	"github.com/archivefs/archivefs/internal/lab/office/host"
 )
 
 // Kind is how a device writes.
@@ -36,12 +37,13 @@ type Server string
 
 // The servers.
 const (
-	Samba Server = "Samba"
-	FTP   Server = "vsftpd"
+	Samba   Server = "Samba"
+	Vsftpd         = Server(host.Vsftpd)
+	Proftpd        = Server(host.Proftpd)
 )
 
-// serverOf is the server of a device.
-func serverOf(device int) Server { return []Server{Samba, FTP}[device%2] }
+// serverOf is the server of a device. The devices take turns.
+func serverOf(device int) Server { return []Server{Samba, Vsftpd, Proftpd}[device%3] }
 
 // Job is something that a device scans.
 type Job struct {

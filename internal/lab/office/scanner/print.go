@@ -29,8 +29,9 @@ by server:  %s
 by kind:    %s
 troubles:   connections cut: %d; %s
 documents:  %d; scans that broke off, kept as failed uploads: %d
+told too early by vsftpd, kept as a failed upload: %d
 lost %d, doubled %d, cut %d, wrong order %d, wrong name %d, junk at the service %d, vanished %d, given up %d
-`, r.Plan.Seed, len(r.Plan.Jobs), len(r.Scans), told, counts(servers), counts(kinds), r.Cuts, counts(r.Struck), v.Documents, v.Kept,
+`, r.Plan.Seed, len(r.Plan.Jobs), len(r.Scans), told, counts(servers), counts(kinds), r.Cuts, counts(r.Struck), v.Documents, v.Kept, v.Early,
 		v.Lost, v.Doubled, v.Cut, v.Disordered, v.Misnamed, v.Junk, v.Vanished, v.GivenUp) // nowhere to say that it failed
 }
 
