@@ -57,11 +57,11 @@ func readOptions(args []string) (o options, err error) {
 	}
 	flags := flag.NewFlagSet("scripts/test-"+word, flag.ContinueOnError)
 	flags.StringVar(&o.archivefs, "archivefs", "", "`program` to test")
+	flags.StringVar(&o.out, "out", "", "`directory` for the page")
 	flags.BoolVar(&o.keep, "keep", false, "keep the files of the machine, with their logs")
 	switch word {
 	case "samba":
 		o.work = clients
-		flags.StringVar(&o.out, "out", "", "`directory` for the page")
 	case "scanners":
 		o.work = scanners
 		flags.Uint64Var(&o.seed, "seed", 1, "the `seed` of the plan")
@@ -110,7 +110,7 @@ func clients(ctx context.Context, o *options, h *host.Host) error {
 	}
 	log("%d passed, %d failed", visit.Passed(chapters), visit.Failed(chapters))
 	if o.out != "" {
-		err = report.Write(o.out, chapters)
+		err = report.Clients(o.out, chapters)
 	}
 	if visit.Failed(chapters) > 0 {
 		err = errors.Join(err, errors.New("some steps did not end as expected"))
@@ -124,13 +124,16 @@ func scanners(ctx context.Context, o *options, h *host.Host) error {
 	if o.verbose {
 		verbose = log
 	}
-	r, err := scanner.Run(ctx, h, scanner.NewPlan(o.seed, o.jobs, o.devices), o.devices, log, verbose)
+	r, err := scanner.Run(ctx, h, scanner.NewPlan(o.seed, o.jobs, o.devices), log, verbose)
 	if err != nil {
 		return err
 	}
 	r.Print(os.Stdout)
 	if r.Verdict.Broken() > 0 {
 		return errors.New("promises were broken: " + strings.Join(r.Verdict.What, "\n"))
+	}
+	if o.out != "" {
+		return report.Scanners(o.out, r)
 	}
 	return nil
 }

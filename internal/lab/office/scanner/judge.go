@@ -55,9 +55,32 @@ type Verdict struct {
 	What       []string
 }
 
+// Count is how often something was seen.
+type Count struct {
+	Name string
+	N    int
+}
+
+// Promises are the kinds of broken promises.
+func (v *Verdict) Promises() []Count {
+	return []Count{
+		{"lost", v.Lost},
+		{"doubled", v.Doubled},
+		{"cut", v.Cut},
+		{"wrong order", v.Disordered},
+		{"wrong name", v.Misnamed},
+		{"junk at the service", v.Junk},
+		{"vanished", v.Vanished},
+		{"given up", v.GivenUp},
+	}
+}
+
 // Broken is how many promises were broken.
-func (v *Verdict) Broken() int {
-	return v.Lost + v.Doubled + v.Cut + v.Disordered + v.Misnamed + v.Junk + v.Vanished + v.GivenUp
+func (v *Verdict) Broken() (n int) {
+	for _, c := range v.Promises() {
+		n += c.N
+	}
+	return n
 }
 
 func (v *Verdict) count(n *int, format string, args ...any) {

@@ -77,6 +77,7 @@ const (
 // Plan is what is done.
 type Plan struct {
 	Seed     uint64
+	Devices  int
 	Jobs     []*Job
 	Troubles []Trouble
 }
@@ -84,7 +85,7 @@ type Plan struct {
 // NewPlan draws a plan.
 func NewPlan(seed uint64, jobs, devices int) *Plan {
 	rnd := rand.New(rand.NewPCG(seed, 0)) //nolint:gosec // a plan, not a secret
-	p := &Plan{Seed: seed}
+	p := &Plan{Seed: seed, Devices: devices}
 	papers := 0
 	for n := range jobs {
 		j := &Job{N: n, Device: rnd.IntN(devices), Kind: Kinds()[rnd.IntN(len(Kinds()))], Pause: time.Duration(10+rnd.IntN(200)) * time.Millisecond}

@@ -27,7 +27,7 @@ type Report struct {
 }
 
 // Run carries out a plan. verbose is told of each attempt of a device that failed.
-func Run(ctx context.Context, h *host.Host, p *Plan, devices int, log, verbose func(format string, args ...any)) (*Report, error) {
+func Run(ctx context.Context, h *host.Host, p *Plan, log, verbose func(format string, args ...any)) (*Report, error) {
 	dial := map[Server]func(context.Context) (line, error){
 		Samba: func(ctx context.Context) (line, error) { return dialSMB(ctx, h.SMB) },
 	}
@@ -55,7 +55,7 @@ func Run(ctx context.Context, h *host.Host, p *Plan, devices int, log, verbose f
 		}
 	}
 	var working sync.WaitGroup
-	for i := range devices {
+	for i := range p.Devices {
 		d := &device{server: serverOf(i), dial: dial[serverOf(i)], log: verbose}
 		working.Go(func() {
 			defer d.hangUp()
