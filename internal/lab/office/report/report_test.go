@@ -37,7 +37,7 @@ func TestClients(t *testing.T) {
 func TestScanners(t *testing.T) {
 	dir := t.TempDir()
 	p := scanner.NewPlan(7, 20, 6)
-	r := &scanner.Report{Plan: p, Cuts: 3, Struck: map[string]int{string(scanner.KillMount): 2}, Verdict: &scanner.Verdict{Documents: 18, Kept: 4, Early: 1, Lost: 5}}
+	r := &scanner.Report{Plan: p, Cuts: 3, Struck: map[string]int{string(scanner.KillMount): 2, "net reset after": 6}, Verdict: &scanner.Verdict{Documents: 18, Kept: 4, Early: 1, Lost: 5}}
 	if err := Scanners(dir, r); err != nil {
 		t.Fatal(err)
 	}
@@ -47,7 +47,7 @@ func TestScanners(t *testing.T) {
 	}
 	for _, want := range []string{
 		"`--seed 7 --jobs 20 --devices 6`", "| Connections cut | 3 |", "| Mount killed and mounted again | 2 |", "| Jobs by proftpd |",
-		"| Documents that are a whole scan | 18 |", "kept as failed uploads | 4 |", "kept as a failed upload ([why](../OFFICE.md#4-scanners)) | 1 |", "| Lost | 5 |", "| Doubled | 0 |",
+		"| Documents that are a whole scan | 18 |", "kept as failed uploads | 4 |", "kept as a failed upload ([why](../OFFICE.md#4-scanners)) | 1 |", "| Lost | 5 |", "| More than once in the archive | 0 |", "| Requests that failed, reset after | 6 |",
 	} {
 		if !strings.Contains(string(b), want) {
 			t.Errorf("the page lacks %q:\n%s", want, b)

@@ -65,13 +65,13 @@ type Count struct {
 func (v *Verdict) Promises() []Count {
 	return []Count{
 		{"lost", v.Lost},
-		{"doubled", v.Doubled},
-		{"cut", v.Cut},
-		{"wrong order", v.Disordered},
-		{"wrong name", v.Misnamed},
-		{"junk at the service", v.Junk},
-		{"vanished", v.Vanished},
-		{"given up", v.GivenUp},
+		{"more than once in the archive", v.Doubled},
+		{"without all pages or the end", v.Cut},
+		{"pages in another order, or of several scans", v.Disordered},
+		{"under another name", v.Misnamed},
+		{"sent, and no scan", v.Junk},
+		{"broken off, and nowhere", v.Vanished},
+		{"given up by the device", v.GivenUp},
 	}
 }
 

@@ -31,7 +31,15 @@ func (r *Report) Kinds() []Count {
 }
 
 // Troubles are those that really struck.
-func (r *Report) Troubles() []Count { return counts(r.Struck) }
+func (r *Report) Troubles() []Count {
+	all := counts(r.Struck)
+	for i := range all {
+		if how, is := strings.CutPrefix(all[i].Name, "net "); is {
+			all[i].Name = "requests that failed, " + how
+		}
+	}
+	return all
+}
 
 func (r *Report) jobs(by func(*Job) string) []Count {
 	n := map[string]int{}
