@@ -95,7 +95,13 @@ func (m *mounted) open() error {
 	m.close = append(m.close, o.Known.Close)
 	o.State = get(state.Open(filepath.Join(m.state, "state.db")))(m.t)
 	m.close = append(m.close, o.State.Close)
-	o.Spool = get(spool.Open(spool.Options{Dir: filepath.Join(m.state, "spool"), Log: log, RetryFor: o.RetryFor}))(m.t)
+	now := func() time.Time {
+		if o.Now != nil { // tweak may set it
+			return o.Now()
+		}
+		return time.Now()
+	}
+	o.Spool = get(spool.Open(spool.Options{Dir: filepath.Join(m.state, "spool"), Log: log, RetryFor: o.RetryFor, Now: now}))(m.t)
 	m.close = append(m.close, o.Spool.Close)
 	o.Near = -1 // on a busy machine tests would count a request more
 	if m.tweak != nil {

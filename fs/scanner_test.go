@@ -2,6 +2,7 @@ package fs_test
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -42,8 +43,8 @@ func newScanner(t *testing.T, cfg hostile.Config, tweak func(*fs.Options)) *scan
 func (s *scanner) settled(want ...string) {
 	s.t.Helper()
 	slices.Sort(want)
-	s.later.Add(int64(2 * time.Hour))
 	heals(s.t, "the inbox has what has settled", func() bool {
+		s.later.Add(int64(2 * time.Hour)) // again and again: a close may queue a file some time after it has returned
 		s.hurries()
 		return slices.Equal(s.holds(s.foreign.inbox), want)
 	})
@@ -52,8 +53,8 @@ func (s *scanner) settled(want ...string) {
 // fails lets an hour pass, waits until the upload of a file in the inbox has failed, and returns it.
 func (s *scanner) fails(name string) (u fs.UploadInfo) {
 	s.t.Helper()
-	s.later.Add(int64(2 * time.Hour))
 	heals(s.t, "it fails", func() bool {
+		s.later.Add(int64(2 * time.Hour))
 		s.hurries()
 		i := slices.IndexFunc(s.uploads(), func(u fs.UploadInfo) bool { return u.State == "failed" && filepath.Base(u.Path) == name })
 		if i >= 0 {
@@ -338,17 +339,82 @@ func TestAScanThatIsWrittenAgainAfterACrash(t *testing.T) {
 	s.wantHolds(t, s.foreign.inbox, "scan.pdf=%PDF-1.7\nwhole %%EOF")
 }
 
-// A device that writes under a temporary name begins again with that, and renames it at the end.
+// A device that writes under a temporary name begins again with that, and renames it at the end. It may
+// not have been told that it had renamed the first one, and the mount may crash at any time.
 func TestAScanThatIsWrittenAgainAndRenamed(t *testing.T) {
 	t.Parallel()
+	for _, renamed := range []bool{false, true} {
+		for _, crash := range []bool{false, true} {
+			t.Run(fmt.Sprintf("renamed %v, crash %v", renamed, crash), func(t *testing.T) {
+				t.Parallel()
+				s := newScanner(t, hostile.Config{}, nil)
+				temporary, path := filepath.Join(s.inbox, "tmp0001"), filepath.Join(s.inbox, "scan.txt")
+				must(t, os.WriteFile(temporary, []byte("page 1\n"), 0o600))
+				if renamed {
+					must(t, os.Rename(temporary, path))
+				}
+				must(t, os.WriteFile(temporary, []byte("page 1\n"), 0o600))
+				must(t, os.Rename(temporary, path))
+				if crash {
+					s.remountAfter(s.spoolNow())
+					names(t, s.inbox)
+				}
+				s.settled("scan.txt=page 1\n")
+				heals(t, "nothing waits", func() bool { s.hurries(); return len(s.pending()) == 0 })
+				if crash {
+					s.remount() // it has a number as long as the other one was shown, too
+				}
+				wantNames(t, s.inbox, "scan.txt")
+			})
+		}
+	}
+}
+
+// A device writes page by page again, which takes longer than what it wrote first takes to settle.
+func TestAScanThatIsWrittenAgainPageByPage(t *testing.T) {
+	t.Parallel()
 	s := newScanner(t, hostile.Config{}, nil)
-	temporary, path := filepath.Join(s.inbox, "tmp0001"), filepath.Join(s.inbox, "scan.txt")
-	must(t, os.WriteFile(temporary, []byte("page 1\n"), 0o600))
-	must(t, os.WriteFile(temporary, []byte("page 1\n"), 0o600))
-	must(t, os.Rename(temporary, path))
-	s.settled("scan.txt=page 1\n")
+	path := filepath.Join(s.inbox, "scan.txt")
+	wait := func() {
+		s.later.Add(int64(40 * time.Minute))
+		s.hurries()
+	}
+	must(t, os.WriteFile(path, []byte("page 1\npage 2\npage 3\n"), 0o600))
+	wait()
+	must(t, os.WriteFile(path, []byte("page 1\n"), 0o600))
+	wait()
+	page(t, path, "page 2\n")
+	wait()
+	if n := len(s.pending()); n != 2 {
+		t.Errorf("%d wait, and should 2", n)
+	}
+	page(t, path, "page 3\n")
+	s.settled("scan.txt=page 1\npage 2\npage 3\n")
 	heals(t, "nothing waits", func() bool { s.hurries(); return len(s.pending()) == 0 })
-	wantNames(t, s.inbox, "scan.txt")
+	if n := s.Count("POST", "/file-upload"); n != 1 {
+		t.Errorf("%d uploads", n)
+	}
+}
+
+// Half a scan that was written again, and is whole then, is no failed upload.
+func TestHalfAScanThatIsWrittenAgain(t *testing.T) {
+	t.Parallel()
+	s := newScanner(t, hostile.Config{}, nil)
+	path := filepath.Join(s.inbox, "scan.pdf")
+	must(t, os.WriteFile(path, []byte("%PDF-1.7\npage 1\n"), 0o600))
+	must(t, os.WriteFile(path, []byte("%PDF-1.7\npage 1\npage 2\n%%EOF"), 0o600))
+	s.settled("scan.pdf=%PDF-1.7\npage 1\npage 2\n%%EOF")
+	heals(t, "nothing is left", func() bool { s.hurries(); return len(s.uploads()) == 0 })
+	wantNames(t, s.inbox, "scan.pdf")
+
+	must(t, os.WriteFile(path, []byte("%PDF-1.7\nmonday"), 0o600)) // another one
+	must(t, os.WriteFile(path, []byte("%PDF-1.7\ntuesday\n%%EOF"), 0o600))
+	s.settled("scan.pdf=%PDF-1.7\npage 1\npage 2\n%%EOF", "scan.pdf=%PDF-1.7\ntuesday\n%%EOF")
+	heals(t, "the half is kept", func() bool {
+		s.hurries()
+		ups := s.uploads()
+		return len(ups) == 1 && ups[0].State == "failed"
+	})
 }
 
 // What was written may be the beginning of what is written again, which takes longer than it takes to

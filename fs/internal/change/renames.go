@@ -1,6 +1,7 @@
 package change
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"syscall"
@@ -71,7 +72,7 @@ func (c *Files) hidden(d *tree.Dir, name string) *tree.Entry {
 func (c *Files) renameEntry(ctx context.Context, d *tree.Dir, e *tree.Entry, to *tree.Dir, newName string, over *tree.Entry) error {
 	if up := e.Upload(); up != nil {
 		before := up.Record()
-		defer c.s.LeftFolder(up, &before) //nolint:contextcheck // what begins here outlives the request
+		defer staging.LeftFolder(c.s, up, &before) //nolint:contextcheck // what begins here outlives the request
 	}
 	switch {
 	case e.Dir != nil:
@@ -521,6 +522,7 @@ func (c *Files) takeBackLocked(f *staging.File, up *spool.Upload, before spool.R
 func retarget(r *spool.Record, place spool.Record) {
 	r.Folder, r.Within, r.Inbox, r.Path, r.Local = place.Folder, place.Within, place.Inbox, place.Path, place.Local
 	r.Name, r.DocumentName, r.Replace, r.Temporary = place.Name, place.DocumentName, place.Replace, place.Temporary
+	r.Written = cmp.Or(r.Written, place.Written)
 }
 
 // moveToLocked shows the file under another name, in place of over. If replaced is not nil, the

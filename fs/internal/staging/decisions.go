@@ -107,7 +107,7 @@ func (s *Area) RetryLocked(held *File, up *spool.Upload, asItIs bool) error {
 
 // LeftFolder retries an upload that failed with its folder and was moved to another one. before is
 // its record before the move.
-func (s *Area) LeftFolder(up *spool.Upload, before *spool.Record) {
+func LeftFolder(s *Area, up *spool.Upload, before *spool.Record) {
 	r := up.Record()
 	if before.State != spool.Failed || before.Within == "" || r.State != spool.Failed || r.Within == before.Within || r.Incomplete() {
 		return
