@@ -66,7 +66,7 @@ func readOptions(args []string) (o options, err error) {
 		o.work = scanners
 		flags.Uint64Var(&o.seed, "seed", 1, "the `seed` of the plan")
 		flags.IntVar(&o.jobs, "jobs", 1000, "how many `jobs` the devices do")
-		flags.IntVar(&o.devices, "devices", 4, "how many `devices` there are")
+		flags.IntVar(&o.devices, "devices", 6, "how many `devices` there are")
 		flags.BoolVar(&o.verbose, "v", false, "print each attempt of a device that failed")
 	default:
 		return o, errors.New("the first word is samba or scanners")
