@@ -57,20 +57,19 @@ func readOptions(args []string) (o *options, w work, err error) {
 	o = &options{jobs: 1, devices: 1, people: 2, long: time.Minute}
 	flags := flag.NewFlagSet("scripts/test-"+word, flag.ContinueOnError)
 	flags.StringVar(&o.archivefs, "archivefs", "", "`program` to test")
+	flags.StringVar(&o.out, "out", "", "`directory` for the page and its plots")
 	flags.BoolVar(&o.keep, "keep", false, "keep the files of the machine, with their logs")
 	switch word {
 	case "samba":
 		w.do = o.clients
-		flags.StringVar(&o.out, "out", "", "`directory` for the page")
 	case "scanners":
 		w.do = o.scanners
 		flags.Uint64Var(&o.seed, "seed", 1, "the `seed` of the plan")
 		flags.IntVar(&o.jobs, "jobs", 1000, "how many `jobs` the devices do")
-		flags.IntVar(&o.devices, "devices", 4, "how many `devices` there are")
+		flags.IntVar(&o.devices, "devices", 6, "how many `devices` there are")
 		flags.BoolVar(&o.verbose, "v", false, "print each attempt of a device that failed")
 	case "load":
 		w.do = o.load
-		flags.StringVar(&o.out, "out", "", "`directory` for the page and its plots")
 		flags.Uint64Var(&o.seed, "seed", 1, "the `seed` of what people do")
 		flags.IntVar(&o.people, "clients", 50, "how many `clients` there are")
 		flags.DurationVar(&o.long, "for", 30*time.Minute, "for how `long` they work")
@@ -137,7 +136,7 @@ func (o *options) clients(ctx context.Context, a *host.Archive) error {
 	}
 	log("%d passed, %d failed", visit.Passed(chapters), visit.Failed(chapters))
 	if o.out != "" {
-		err = report.Write(o.out, chapters)
+		err = report.Clients(o.out, chapters)
 	}
 	if visit.Failed(chapters) > 0 {
 		err = errors.Join(err, errors.New("some steps did not end as expected"))
@@ -156,13 +155,16 @@ func (o *options) scanners(ctx context.Context, a *host.Archive) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, h.Close(context.WithoutCancel(ctx))) }()
-	r, err := scanner.Run(ctx, h, scanner.NewPlan(o.seed, o.jobs, o.devices), o.devices, log, verbose)
+	r, err := scanner.Run(ctx, h, scanner.NewPlan(o.seed, o.jobs, o.devices), log, verbose)
 	if err != nil {
 		return err
 	}
 	r.Print(os.Stdout)
 	if r.Verdict.Broken() > 0 {
 		return errors.New("promises were broken: " + strings.Join(r.Verdict.What, "\n"))
+	}
+	if o.out != "" {
+		return report.Scanners(o.out, r)
 	}
 	return nil
 }

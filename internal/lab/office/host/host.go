@@ -23,10 +23,10 @@ import (
 	"github.com/archivefs/archivefs/internal/lab/faultlab/proxy"
 )
 
-// Share is the name of the share, and owner whose its files are: the user whom vsftpd brings along.
+// Share is the name of the share, and owner whose its files are: a user whom every Debian has.
 const (
 	Share = "archive"
-	owner = "ftp"
+	owner = "daemon"
 )
 
 // Options are those of a machine.

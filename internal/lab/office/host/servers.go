@@ -129,7 +129,17 @@ func Login(ctx context.Context, conn net.Conn, person string) (*smb2.Session, *s
 	return session, share, err
 }
 
-// vsftpd lets everybody write to the inbox.
+// FTP is a server of FTP: the name of its program.
+type FTP string
+
+// The servers of FTP. Vsftpd says that all is written before it closes the file, and Proftpd after that.
+const (
+	Vsftpd  FTP = "vsftpd"
+	Proftpd FTP = "proftpd"
+)
+
+// vsftpd lets everybody write to the inbox. Its root is not the mount, but the directory above: guests
+// must not be able to write to it.
 const vsftpd = `listen=YES
 listen_address=127.0.0.1
 listen_port=%[2]s
@@ -137,7 +147,7 @@ background=NO
 anonymous_enable=YES
 no_anon_password=YES
 anon_root=%[1]s
-ftp_username=ftp
+ftp_username=%[4]s
 write_enable=YES
 anon_upload_enable=YES
 anon_other_write_enable=YES
@@ -148,18 +158,51 @@ seccomp_sandbox=NO
 pasv_address=127.0.0.1
 `
 
-// StartFTP starts a server of FTP and returns its address. Its root is not the mount, but the directory
-// above: guests must not be able to write to it.
-func (h *Host) StartFTP(ctx context.Context) (address string, err error) {
+// proftpd does the same, with the same root.
+const proftpd = `ServerName office
+ServerType standalone
+DefaultAddress 127.0.0.1
+SocketBindTight on
+Port %[2]s
+UseIPv6 off
+UseReverseDNS off
+UseFtpUsers off
+User nobody
+Group nogroup
+AuthPAM off
+DelayEngine off
+WtmpLog off
+TransferLog none
+SystemLog %[3]s/log
+PidFile %[3]s/pid
+ScoreboardFile none
+<Anonymous %[1]s>
+  User %[4]s
+  UserAlias anonymous %[4]s
+  AnonRequirePassword off
+  RequireValidShell off
+  Umask 077
+  AllowOverwrite on
+  AllowStoreRestart on
+</Anonymous>
+`
+
+// StartFTP starts a server of FTP and returns its address.
+func (h *Host) StartFTP(ctx context.Context, server FTP) (address string, err error) {
 	if address, err = machine.FreeAddress(ctx); err != nil {
 		return "", err
 	}
-	dir, file := filepath.Join(h.dir, "ftp"), filepath.Join(h.dir, "vsftpd.conf")
+	format, line := vsftpd, "exec vsftpd %q </dev/null"
+	if server == Proftpd {
+		format, line = proftpd, "exec proftpd -n -c %q </dev/null"
+	}
+	dir := filepath.Join(h.dir, string(server))
+	file := dir + ".conf"
 	_, port, _ := net.SplitHostPort(address)
-	if err := errors.Join(os.Mkdir(dir, 0o755), os.WriteFile(file, fmt.Appendf(nil, vsftpd, h.dir, port, dir), 0o600)); err != nil { //nolint:gosec // it becomes another user
+	if err := errors.Join(os.Mkdir(dir, 0o755), os.WriteFile(file, fmt.Appendf(nil, format, h.dir, port, dir, owner), 0o600)); err != nil { //nolint:gosec // it becomes another user
 		return "", err
 	}
-	return address, h.serve(ctx, "vsftpd", address, fmt.Sprintf("exec vsftpd %q </dev/null", file))
+	return address, h.serve(ctx, string(server), address, fmt.Sprintf(line, file))
 }
 
 // serve starts a server and waits until it listens.

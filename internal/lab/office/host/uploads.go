@@ -5,6 +5,10 @@ package host
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
 )
 
 // Upload is what the mount has not archived.
@@ -25,6 +29,21 @@ func (h *Host) Uploads(ctx context.Context) (all []Upload, err error) {
 	}
 	err = json.Unmarshal([]byte(out), &all)
 	return all, err
+}
+
+// Export is what the mount has of an upload.
+func (h *Host) Export(ctx context.Context, id string) ([]byte, error) {
+	dir, err := os.MkdirTemp(h.dir, "export-*")
+	if err != nil {
+		return nil, err
+	}
+	out, err := h.run(ctx, "env", "-C", dir, h.program, "uploads", "export", h.Mount, id) // it writes to where it is
+	if err != nil {
+		return nil, err
+	}
+	_, name, _ := strings.Cut(strings.TrimSuffix(out, "\n"), "  ")
+	content, err := os.ReadFile(filepath.Join(dir, name)) //nolint:gosec // in a new directory
+	return content, errors.Join(err, os.RemoveAll(dir))
 }
 
 // Retry has a failed upload sent again.

@@ -1,6 +1,6 @@
 //go:build linux
 
-// Package report makes a page of what was seen at a share: docs/office.
+// Package report makes pages of what was seen at a share: docs/office.
 package report
 
 import (
@@ -10,27 +10,43 @@ import (
 	"strings"
 	"text/template"
 
+	"github.com/archivefs/archivefs/internal/lab/office/scanner"
 	"github.com/archivefs/archivefs/internal/lab/office/visit"
 )
 
 //go:embed readme.md.tmpl
-var page string
+var clients string
 
-// Write writes the page into a directory.
-func Write(dir string, chapters []visit.Chapter) error {
-	t, err := template.New("page").Funcs(template.FuncMap{"line": line, "passed": visit.Passed, "failed": visit.Failed}).Parse(page)
+// Clients writes the page of Windows and macOS into a directory.
+func Clients(dir string, chapters []visit.Chapter) error {
+	return write(filepath.Join(dir, "README.md"), clients, chapters)
+}
+
+//go:embed scanners.md.tmpl
+var scanners string
+
+// Scanners writes the page of devices that scan into a directory.
+func Scanners(dir string, r *scanner.Report) error {
+	return write(filepath.Join(dir, "scanners.md"), scanners, r)
+}
+
+func write(file, page string, data any) error {
+	t, err := template.New("page").Funcs(template.FuncMap{"line": line, "title": title, "passed": visit.Passed, "failed": visit.Failed}).Parse(page)
 	if err != nil {
 		return err
 	}
 	var b strings.Builder
-	if err := t.Execute(&b, chapters); err != nil {
+	if err := t.Execute(&b, data); err != nil {
 		return err
 	}
 	text := strings.TrimRight(b.String(), "\n") + "\n"
-	return os.WriteFile(filepath.Join(dir, "README.md"), []byte(text), 0o644) //nolint:gosec // a page for everybody
+	return os.WriteFile(file, []byte(text), 0o644) //nolint:gosec // a page for everybody
 }
 
 // line is a text in one line of a table.
 func line(s string) string {
 	return strings.ReplaceAll(strings.Join(strings.Fields(s), " "), "|", "·")
 }
+
+// title is a text with a capital at its beginning.
+func title(s string) string { return strings.ToUpper(s[:1]) + s[1:] }

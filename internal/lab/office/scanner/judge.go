@@ -12,6 +12,8 @@ import (
 // Scan is what a device knows of a paper.
 type Scan struct {
 	*Paper
+	// Server is that of its device.
+	Server Server
 	// Told says that the device was told that all of it was written.
 	Told bool
 	// Whole is how often it wrote all of it, whatever it was told.
@@ -20,16 +22,27 @@ type Scan struct {
 	Left bool
 }
 
-// Document is what the archive has.
+// is tells whether d is the whole scan.
+func (s *Scan) is(d Document) bool { return d.Name == s.Name && bytes.Equal(d.Content, s.Content()) }
+
+// begins tells whether d has its beginning.
+func (s *Scan) begins(d Document) bool {
+	return d.Name == s.Name && bytes.HasPrefix(s.Content(), d.Content)
+}
+
+// Document is what the archive has, or what is kept of an upload that failed.
 type Document struct {
 	Name    string
 	Content []byte
 }
 
-// Verdict is what the archive made of the scans. All its counts but Documents and Kept should be 0.
+// Verdict is what the archive made of the scans. All counts but the first three should be 0.
 type Verdict struct {
 	Documents int // that are a whole scan
 	Kept      int // scans that broke off, and are failed uploads
+	// Early are scans that are kept whole, as failed uploads: vsftpd told their device that they are
+	// written before it closed the file, and then the close failed.
+	Early int
 
 	Lost       int // the device was told that it is written, and there is no document
 	Doubled    int // there is more than one document
@@ -42,9 +55,32 @@ type Verdict struct {
 	What       []string
 }
 
+// Count is how often something was seen.
+type Count struct {
+	Name string
+	N    int
+}
+
+// Promises are the kinds of broken promises.
+func (v *Verdict) Promises() []Count {
+	return []Count{
+		{"lost", v.Lost},
+		{"more than once in the archive", v.Doubled},
+		{"without all pages or the end", v.Cut},
+		{"pages in another order, or of several scans", v.Disordered},
+		{"under another name", v.Misnamed},
+		{"sent, and no scan", v.Junk},
+		{"broken off, and nowhere", v.Vanished},
+		{"given up by the device", v.GivenUp},
+	}
+}
+
 // Broken is how many promises were broken.
-func (v *Verdict) Broken() int {
-	return v.Lost + v.Doubled + v.Cut + v.Disordered + v.Misnamed + v.Junk + v.Vanished + v.GivenUp
+func (v *Verdict) Broken() (n int) {
+	for _, c := range v.Promises() {
+		n += c.N
+	}
+	return n
 }
 
 func (v *Verdict) count(n *int, format string, args ...any) {
@@ -53,8 +89,8 @@ func (v *Verdict) count(n *int, format string, args ...any) {
 }
 
 // Judge compares what the archive has with the scans. sent are the sums of all files that were sent to
-// the service, and failed the names of failed uploads.
-func Judge(scans []*Scan, documents []Document, sent [][sha256.Size]byte, failed []string) *Verdict {
+// the service, and failed are the failed uploads.
+func Judge(scans []*Scan, documents []Document, sent [][sha256.Size]byte, failed []Document) *Verdict {
 	v := &Verdict{}
 	bySum := map[[sha256.Size]byte]*Scan{}
 	times := map[*Scan]int{}
@@ -78,11 +114,13 @@ func Judge(scans []*Scan, documents []Document, sent [][sha256.Size]byte, failed
 			v.count(&v.GivenUp, "scan %d (%s, %s) was given up by its device", s.N, s.Kind, s.Name)
 		}
 		switch n := times[s]; {
+		case n == 0 && s.Told && s.Server == Vsftpd && slices.ContainsFunc(failed, s.is):
+			v.Early++
 		case n == 0 && s.Told:
 			v.count(&v.Lost, "scan %d (%s, %s) is lost", s.N, s.Kind, s.Name)
 		case n > 1:
 			v.count(&v.Doubled, "scan %d (%s, %s) is in the archive %d times; the device wrote it %d times to its end", s.N, s.Kind, s.Name, n, s.Whole)
-		case n == 0 && s.Kind == BrokenOff && slices.Contains(failed, s.Name):
+		case n == 0 && s.Kind == BrokenOff && slices.ContainsFunc(failed, s.begins):
 			v.Kept++
 		case n == 0 && s.Left:
 			v.count(&v.Vanished, "scan %d (%s, %s) broke off, and is no failed upload", s.N, s.Kind, s.Name)

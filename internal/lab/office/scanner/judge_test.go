@@ -5,6 +5,7 @@ package scanner
 import (
 	"crypto/sha256"
 	"math/rand/v2"
+	"reflect"
 	"slices"
 	"testing"
 )
@@ -17,33 +18,41 @@ func TestJudge(t *testing.T) {
 	swapped := Document{"a.pdf", slices.Concat(a.parts[1], a.parts[0], a.parts[2])}
 	gap := Document{"a.pdf", slices.Concat(a.parts[0], a.parts[2])}
 	sum := func(content []byte) [][sha256.Size]byte { return [][sha256.Size]byte{sha256.Sum256(content)} }
+	half := []Document{{"b.pdf", b.parts[0]}}
+	early := []Document{whole, half[0]}
 	tests := map[string]struct {
 		documents []Document
 		sent      [][sha256.Size]byte
-		failed    []string
+		failed    []Document
 		untold    bool
+		server    Server
 		want      Verdict
 	}{
-		"all is well":       {documents: []Document{whole}, sent: sum(a.Content()), failed: []string{"b.pdf"}, want: Verdict{Documents: 1, Kept: 1}},
-		"lost":              {failed: []string{"b.pdf"}, want: Verdict{Lost: 1, Kept: 1}},
-		"doubled":           {documents: []Document{whole, whole}, failed: []string{"b.pdf"}, want: Verdict{Documents: 2, Doubled: 1, Kept: 1}},
-		"cut":               {documents: []Document{whole, {"b.pdf", b.parts[0]}}, failed: []string{"b.pdf"}, want: Verdict{Documents: 1, Cut: 1, Kept: 1}},
-		"a page is missing": {documents: []Document{whole, gap}, failed: []string{"b.pdf"}, want: Verdict{Documents: 1, Cut: 1, Kept: 1}},
-		"wrong order":       {documents: []Document{whole, swapped}, failed: []string{"b.pdf"}, want: Verdict{Documents: 1, Disordered: 1, Kept: 1}},
-		"wrong name":        {documents: []Document{{"tmp", a.Content()}}, failed: []string{"b.pdf"}, want: Verdict{Documents: 1, Misnamed: 1, Kept: 1}},
-		"a strange file":    {documents: []Document{whole, {".DS_Store", []byte("x")}}, failed: []string{"b.pdf"}, want: Verdict{Documents: 1, Junk: 1, Kept: 1}},
-		"junk was sent":     {documents: []Document{whole}, sent: sum([]byte("x")), failed: []string{"b.pdf"}, want: Verdict{Documents: 1, Junk: 1, Kept: 1}},
+		"all is well":       {documents: []Document{whole}, sent: sum(a.Content()), failed: half, want: Verdict{Documents: 1, Kept: 1}},
+		"lost":              {failed: half, want: Verdict{Lost: 1, Kept: 1}},
+		"doubled":           {documents: []Document{whole, whole}, failed: half, want: Verdict{Documents: 2, Doubled: 1, Kept: 1}},
+		"cut":               {documents: []Document{whole, {"b.pdf", b.parts[0]}}, failed: half, want: Verdict{Documents: 1, Cut: 1, Kept: 1}},
+		"a page is missing": {documents: []Document{whole, gap}, failed: half, want: Verdict{Documents: 1, Cut: 1, Kept: 1}},
+		"wrong order":       {documents: []Document{whole, swapped}, failed: half, want: Verdict{Documents: 1, Disordered: 1, Kept: 1}},
+		"wrong name":        {documents: []Document{{"tmp", a.Content()}}, failed: half, want: Verdict{Documents: 1, Misnamed: 1, Kept: 1}},
+		"a strange file":    {documents: []Document{whole, {".DS_Store", []byte("x")}}, failed: half, want: Verdict{Documents: 1, Junk: 1, Kept: 1}},
+		"junk was sent":     {documents: []Document{whole}, sent: sum([]byte("x")), failed: half, want: Verdict{Documents: 1, Junk: 1, Kept: 1}},
 		"vanished":          {documents: []Document{whole}, want: Verdict{Documents: 1, Vanished: 1}},
-		"given up":          {documents: []Document{whole}, untold: true, failed: []string{"b.pdf"}, want: Verdict{Documents: 1, GivenUp: 1, Kept: 1}},
+		"told too early":    {failed: early, server: Vsftpd, want: Verdict{Early: 1, Kept: 1}},
+		"lost by vsftpd":    {failed: half, server: Vsftpd, want: Verdict{Lost: 1, Kept: 1}},
+		"half of it kept":   {failed: []Document{half[0], {"a.pdf", a.parts[0]}}, server: Vsftpd, want: Verdict{Lost: 1, Kept: 1}},
+		"kept by Samba":     {failed: early, server: Samba, want: Verdict{Lost: 1, Kept: 1}},
+		"kept by proftpd":   {failed: early, server: Proftpd, want: Verdict{Lost: 1, Kept: 1}},
+		"it kept another":   {documents: []Document{whole}, failed: []Document{{"b.pdf", a.parts[0]}}, want: Verdict{Documents: 1, Vanished: 1}},
+		"given up":          {documents: []Document{whole}, untold: true, failed: half, want: Verdict{Documents: 1, GivenUp: 1, Kept: 1}},
 	}
 	for name, tt := range tests {
-		got := Judge([]*Scan{{Paper: a, Told: !tt.untold}, {Paper: b, Left: true}}, tt.documents, tt.sent, tt.failed)
+		got := Judge([]*Scan{{Paper: a, Told: !tt.untold, Server: tt.server}, {Paper: b, Left: true}}, tt.documents, tt.sent, tt.failed)
 		if broken := got.Broken(); broken != len(got.What) || broken != tt.want.Broken() {
 			t.Errorf("%s: %d broken, %q", name, broken, got.What)
 		}
 		got.What = nil
-		if got.Documents != tt.want.Documents || got.Kept != tt.want.Kept || got.Lost != tt.want.Lost || got.Doubled != tt.want.Doubled ||
-			got.Cut != tt.want.Cut || got.Disordered != tt.want.Disordered || got.Misnamed != tt.want.Misnamed || got.Junk != tt.want.Junk || got.Vanished != tt.want.Vanished {
+		if !reflect.DeepEqual(*got, tt.want) {
 			t.Errorf("%s: %+v", name, got)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/archivefs/archivefs/internal/lab/faultlab/proxy"
+	"github.com/archivefs/archivefs/internal/lab/office/host"
 )
 
 // Kind is how a device writes.
@@ -36,12 +37,13 @@ type Server string
 
 // The servers.
 const (
-	Samba Server = "Samba"
-	FTP   Server = "vsftpd"
+	Samba   Server = "Samba"
+	Vsftpd         = Server(host.Vsftpd)
+	Proftpd        = Server(host.Proftpd)
 )
 
-// serverOf is the server of a device.
-func serverOf(device int) Server { return []Server{Samba, FTP}[device%2] }
+// serverOf is the server of a device. The devices take turns.
+func serverOf(device int) Server { return []Server{Samba, Vsftpd, Proftpd}[device%3] }
 
 // Job is something that a device scans.
 type Job struct {
@@ -75,6 +77,7 @@ const (
 // Plan is what is done.
 type Plan struct {
 	Seed     uint64
+	Devices  int
 	Jobs     []*Job
 	Troubles []Trouble
 }
@@ -82,7 +85,7 @@ type Plan struct {
 // NewPlan draws a plan.
 func NewPlan(seed uint64, jobs, devices int) *Plan {
 	rnd := rand.New(rand.NewPCG(seed, 0)) //nolint:gosec // a plan, not a secret
-	p := &Plan{Seed: seed}
+	p := &Plan{Seed: seed, Devices: devices}
 	papers := 0
 	for n := range jobs {
 		j := &Job{N: n, Device: rnd.IntN(devices), Kind: Kinds()[rnd.IntN(len(Kinds()))], Pause: time.Duration(10+rnd.IntN(200)) * time.Millisecond}

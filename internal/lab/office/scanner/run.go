@@ -28,10 +28,16 @@ type Report struct {
 }
 
 // Run carries out a plan. verbose is told of each attempt of a device that failed.
-func Run(ctx context.Context, h *host.Host, p *Plan, devices int, log, verbose func(format string, args ...any)) (*Report, error) {
-	server, err := h.StartFTP(ctx)
-	if err != nil {
-		return nil, err
+func Run(ctx context.Context, h *host.Host, p *Plan, log, verbose func(format string, args ...any)) (*Report, error) {
+	dial := map[Server]func(context.Context) (line, error){
+		Samba: func(ctx context.Context) (line, error) { return dialSMB(ctx, h.SMB) },
+	}
+	for _, server := range []host.FTP{host.Vsftpd, host.Proftpd} {
+		address, err := h.StartFTP(ctx, server)
+		if err != nil {
+			return nil, err
+		}
+		dial[Server(server)] = func(ctx context.Context) (line, error) { return dialFTP(ctx, address) }
 	}
 	before, err := h.Documents(ctx, host.Inbox)
 	if err != nil {
@@ -41,7 +47,7 @@ func Run(ctx context.Context, h *host.Host, p *Plan, devices int, log, verbose f
 	scans := map[*Job][]*Scan{}
 	for _, j := range p.Jobs {
 		for _, paper := range j.Papers {
-			s := &Scan{Paper: paper}
+			s := &Scan{Paper: paper, Server: serverOf(j.Device)}
 			scans[j] = append(scans[j], s)
 			r.Scans = append(r.Scans, s)
 		}
@@ -50,12 +56,8 @@ func Run(ctx context.Context, h *host.Host, p *Plan, devices int, log, verbose f
 		}
 	}
 	var working sync.WaitGroup
-	for i := range devices {
-		d := &device{server: serverOf(i), log: verbose}
-		d.dial = map[Server]func(context.Context) (line, error){
-			Samba: func(ctx context.Context) (line, error) { return dialSMB(ctx, h.SMB) },
-			FTP:   func(ctx context.Context) (line, error) { return dialFTP(ctx, server) },
-		}[d.server]
+	for i := range p.Devices {
+		d := &device{server: serverOf(i), dial: dial[serverOf(i)], log: verbose}
 		working.Go(func() {
 			defer d.hangUp()
 			for _, j := range p.Jobs {
@@ -134,11 +136,16 @@ func (r *run) judge(ctx context.Context, before []direct.Document) error {
 	if err != nil {
 		return err
 	}
-	var failed []string
+	var failed []Document
 	for _, u := range uploads {
-		if u.State == "failed" {
-			failed = append(failed, original(path.Base(u.Path)))
+		if u.State != "failed" {
+			continue
 		}
+		content, err := r.host.Export(ctx, u.ID)
+		if err != nil {
+			return err
+		}
+		failed = append(failed, Document{original(path.Base(u.Path)), content})
 	}
 	after, err := r.host.Documents(ctx, host.Inbox)
 	if err != nil {
