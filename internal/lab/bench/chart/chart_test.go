@@ -14,8 +14,10 @@ func TestDraw(t *testing.T) {
 	log := c
 	log.Log = true
 	got := Draw("title", c, log, c)
-	for _, want := range []string{`<g transform="translate(440 0)">`, `<g transform="translate(0 320)">`, `height="640"`, "a &lt; b", ">4000 ms<", ">0 ms<",
-		`<path d="M60.0 230.0 390.0 40.0 "`, `<text x="90.0" y="248" text-anchor="middle">ten`, `<text x="225.0" y="248" text-anchor="middle">ten`} {
+	for _, want := range []string{
+		`<g transform="translate(440 0)">`, `<g transform="translate(0 320)">`, `height="640"`, "a &lt; b", ">4000 ms<", ">0 ms<",
+		`<path d="M60.0 230.0 390.0 40.0 "`, `<text x="90.0" y="248" text-anchor="middle">ten`, `<text x="225.0" y="248" text-anchor="middle">ten`,
+	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("it lacks %q:\n%s", want, got)
 		}
