@@ -63,6 +63,9 @@ func (m *mounted) tries(d time.Duration) {
 	m.remount()
 }
 
+// logSize is the size of redo logs in bytes.
+const logSize = 4 << 20
+
 // remount mounts again with the state that the last mount left.
 func (m *mounted) remount() {
 	m.t.Helper()
@@ -95,7 +98,13 @@ func (m *mounted) open() error {
 	m.close = append(m.close, o.Known.Close)
 	o.State = get(state.Open(filepath.Join(m.state, "state.db")))(m.t)
 	m.close = append(m.close, o.State.Close)
-	o.Spool = get(spool.Open(spool.Options{Dir: filepath.Join(m.state, "spool"), Log: log, RetryFor: o.RetryFor}))(m.t)
+	now := func() time.Time {
+		if o.Now != nil { // tweak may set it
+			return o.Now()
+		}
+		return time.Now()
+	}
+	o.Spool = get(spool.Open(spool.Options{Dir: filepath.Join(m.state, "spool"), Log: log, RetryFor: o.RetryFor, Now: now, RedoSize: logSize}))(m.t)
 	m.close = append(m.close, o.Spool.Close)
 	o.Near = -1 // on a busy machine tests would count a request more
 	if m.tweak != nil {

@@ -43,7 +43,7 @@ func newOffice(t testing.TB, tweak func(*server.Options)) *office {
 	log := logrus.New()
 	log.SetOutput(io.Discard)
 	opts := server.Options{
-		Data: t.TempDir(), Credentials: server.Credentials{APIKey: o.cred.APIKey}, Log: log, OnRequest: o.note, Location: time.UTC,
+		Data: t.TempDir(), Credentials: server.Credentials{APIKey: o.cred.APIKey}, Log: log, OnRequest: o.note, Location: time.UTC, LogSize: logSize,
 	}
 	if tweak != nil {
 		tweak(&opts)

@@ -2,6 +2,7 @@ package fs_test
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -42,8 +43,8 @@ func newScanner(t *testing.T, cfg hostile.Config, tweak func(*fs.Options)) *scan
 func (s *scanner) settled(want ...string) {
 	s.t.Helper()
 	slices.Sort(want)
-	s.later.Add(int64(2 * time.Hour))
 	heals(s.t, "the inbox has what has settled", func() bool {
+		s.later.Add(int64(2 * time.Hour)) // again and again: a close may queue a file some time after it has returned
 		s.hurries()
 		return slices.Equal(s.holds(s.foreign.inbox), want)
 	})
@@ -52,8 +53,8 @@ func (s *scanner) settled(want ...string) {
 // fails lets an hour pass, waits until the upload of a file in the inbox has failed, and returns it.
 func (s *scanner) fails(name string) (u fs.UploadInfo) {
 	s.t.Helper()
-	s.later.Add(int64(2 * time.Hour))
 	heals(s.t, "it fails", func() bool {
+		s.later.Add(int64(2 * time.Hour))
 		s.hurries()
 		i := slices.IndexFunc(s.uploads(), func(u fs.UploadInfo) bool { return u.State == "failed" && filepath.Base(u.Path) == name })
 		if i >= 0 {
@@ -98,7 +99,7 @@ func TestPagesThatAreAppendedBecomeOneDocument(t *testing.T) {
 	wantContent(t, path, "%PDF-1.7\npage 1\n%%EOF\n")
 }
 
-// Only inboxes settle: a copy to a folder is archived at its close.
+// Only inboxes settle: a copy to a folder is archived at its close, and what leaves an inbox when it is moved.
 func TestFoldersDoNotSettle(t *testing.T) {
 	t.Parallel()
 	s := newScanner(t, hostile.Config{}, nil)
@@ -106,10 +107,51 @@ func TestFoldersDoNotSettle(t *testing.T) {
 	s.wantHolds(t, s.letters, "a.txt=Inhalt")
 	write(t, filepath.Join(s.inbox, "b.txt"), "moved before it has settled")
 	must(t, os.Rename(filepath.Join(s.inbox, "b.txt"), s.path("Muster GmbH", "Briefe", "b.txt")))
+	s.wantHolds(t, s.letters, "a.txt=Inhalt", "b.txt=moved before it has settled")
+	wantErrno(t, "remove it", os.Remove(s.path("Muster GmbH", "Briefe", "b.txt")), syscall.EPERM)
 	s.settled()
-	heals(t, "both are archived", func() bool {
-		return slices.Equal(s.holds(s.letters), []string{"a.txt=Inhalt", "b.txt=moved before it has settled"})
-	})
+}
+
+// What cannot be moved to a folder stays in the inbox, and settles there.
+func TestAMoveThatFailsLeavesTheScanInItsInbox(t *testing.T) {
+	t.Parallel()
+	s := newScanner(t, hostile.Config{}, nil)
+	half, whole := filepath.Join(s.inbox, "half.pdf"), filepath.Join(s.inbox, "whole.txt")
+	page(t, half, "%PDF-1.7\n")
+	wantErrno(t, "move half a scan", os.Rename(half, s.path("Muster GmbH", "Briefe", "half.pdf")), syscall.EIO)
+	page(t, half, "%%EOF\n")
+	write(t, whole, "all of it")
+	s.Fault(hostile.Fault{Method: "POST", Path: "/file-upload", Do: hostile.Answer(400, "")})
+	wantErrno(t, "move what is refused", os.Rename(whole, s.path("Muster GmbH", "Briefe", "whole.txt")), syscall.EPERM)
+	wantNames(t, s.inbox, "half.pdf", "whole.txt")
+	wantNames(t, s.path("Muster GmbH", "Briefe"))
+	s.settled("half.pdf=%PDF-1.7\n%%EOF\n", "whole.txt=all of it")
+	if ups := s.uploads(); len(ups) != 0 {
+		t.Errorf("%+v", ups)
+	}
+}
+
+// A crash while it is moved does not lose what a close had promised.
+func TestACrashWhileAScanIsMoved(t *testing.T) {
+	t.Parallel()
+	s := newScanner(t, hostile.Config{}, nil)
+	write(t, filepath.Join(s.inbox, "scan.txt"), "page 1")
+	gate := hostile.NewGate()
+	s.Fault(hostile.Fault{Method: "POST", Path: "/file-upload", Do: hostile.StallBefore(gate)})
+	moved := make(chan error)
+	go func() {
+		moved <- os.Rename(filepath.Join(s.inbox, "scan.txt"), s.path("Muster GmbH", "Briefe", "scan.txt"))
+	}()
+	<-gate.Arrived()
+	crashed := s.spoolNow()
+	gate.Open()
+	must(t, <-moved)
+	for _, d := range s.Documents(s.letters) { // it had not arrived
+		s.Remove(d.ID)
+	}
+	s.remountAfter(crashed)
+	heals(t, "it is archived once", func() bool { s.hurries(); return slices.Equal(s.holds(s.letters), []string{"scan.txt=page 1"}) })
+	s.settled()
 }
 
 // A scanner that has the file open between two pages is waited for, however long that takes.
@@ -297,17 +339,82 @@ func TestAScanThatIsWrittenAgainAfterACrash(t *testing.T) {
 	s.wantHolds(t, s.foreign.inbox, "scan.pdf=%PDF-1.7\nwhole %%EOF")
 }
 
-// A device that writes under a temporary name begins again with that, and renames it at the end.
+// A device that writes under a temporary name begins again with that, and renames it at the end. It may
+// not have been told that it had renamed the first one, and the mount may crash at any time.
 func TestAScanThatIsWrittenAgainAndRenamed(t *testing.T) {
 	t.Parallel()
+	for _, renamed := range []bool{false, true} {
+		for _, crash := range []bool{false, true} {
+			t.Run(fmt.Sprintf("renamed %v, crash %v", renamed, crash), func(t *testing.T) {
+				t.Parallel()
+				s := newScanner(t, hostile.Config{}, nil)
+				temporary, path := filepath.Join(s.inbox, "tmp0001"), filepath.Join(s.inbox, "scan.txt")
+				must(t, os.WriteFile(temporary, []byte("page 1\n"), 0o600))
+				if renamed {
+					must(t, os.Rename(temporary, path))
+				}
+				must(t, os.WriteFile(temporary, []byte("page 1\n"), 0o600))
+				must(t, os.Rename(temporary, path))
+				if crash {
+					s.remountAfter(s.spoolNow())
+					names(t, s.inbox)
+				}
+				s.settled("scan.txt=page 1\n")
+				heals(t, "nothing waits", func() bool { s.hurries(); return len(s.pending()) == 0 })
+				if crash {
+					s.remount() // it has a number as long as the other one was shown, too
+				}
+				wantNames(t, s.inbox, "scan.txt")
+			})
+		}
+	}
+}
+
+// A device writes page by page again, which takes longer than what it wrote first takes to settle.
+func TestAScanThatIsWrittenAgainPageByPage(t *testing.T) {
+	t.Parallel()
 	s := newScanner(t, hostile.Config{}, nil)
-	temporary, path := filepath.Join(s.inbox, "tmp0001"), filepath.Join(s.inbox, "scan.txt")
-	must(t, os.WriteFile(temporary, []byte("page 1\n"), 0o600))
-	must(t, os.WriteFile(temporary, []byte("page 1\n"), 0o600))
-	must(t, os.Rename(temporary, path))
-	s.settled("scan.txt=page 1\n")
+	path := filepath.Join(s.inbox, "scan.txt")
+	wait := func() {
+		s.later.Add(int64(40 * time.Minute))
+		s.hurries()
+	}
+	must(t, os.WriteFile(path, []byte("page 1\npage 2\npage 3\n"), 0o600))
+	wait()
+	must(t, os.WriteFile(path, []byte("page 1\n"), 0o600))
+	wait()
+	page(t, path, "page 2\n")
+	wait()
+	if n := len(s.pending()); n != 2 {
+		t.Errorf("%d wait, and should 2", n)
+	}
+	page(t, path, "page 3\n")
+	s.settled("scan.txt=page 1\npage 2\npage 3\n")
 	heals(t, "nothing waits", func() bool { s.hurries(); return len(s.pending()) == 0 })
-	wantNames(t, s.inbox, "scan.txt")
+	if n := s.Count("POST", "/file-upload"); n != 1 {
+		t.Errorf("%d uploads", n)
+	}
+}
+
+// Half a scan that was written again, and is whole then, is no failed upload.
+func TestHalfAScanThatIsWrittenAgain(t *testing.T) {
+	t.Parallel()
+	s := newScanner(t, hostile.Config{}, nil)
+	path := filepath.Join(s.inbox, "scan.pdf")
+	must(t, os.WriteFile(path, []byte("%PDF-1.7\npage 1\n"), 0o600))
+	must(t, os.WriteFile(path, []byte("%PDF-1.7\npage 1\npage 2\n%%EOF"), 0o600))
+	s.settled("scan.pdf=%PDF-1.7\npage 1\npage 2\n%%EOF")
+	heals(t, "nothing is left", func() bool { s.hurries(); return len(s.uploads()) == 0 })
+	wantNames(t, s.inbox, "scan.pdf")
+
+	must(t, os.WriteFile(path, []byte("%PDF-1.7\nmonday"), 0o600)) // another one
+	must(t, os.WriteFile(path, []byte("%PDF-1.7\ntuesday\n%%EOF"), 0o600))
+	s.settled("scan.pdf=%PDF-1.7\npage 1\npage 2\n%%EOF", "scan.pdf=%PDF-1.7\ntuesday\n%%EOF")
+	heals(t, "the half is kept", func() bool {
+		s.hurries()
+		ups := s.uploads()
+		return len(ups) == 1 && ups[0].State == "failed"
+	})
 }
 
 // What was written may be the beginning of what is written again, which takes longer than it takes to

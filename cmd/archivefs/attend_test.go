@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -20,10 +21,10 @@ import (
 	"github.com/archivefs/archivefs/internal/testing/fusetest"
 )
 
-// listener is a service manager.
+// listener is a service manager. It reads all that it is told, as a program that tells more than the socket holds waits.
 type listener struct {
 	t    *testing.T
-	conn *net.UnixConn
+	told chan string
 }
 
 // newListener makes a service manager that starts the programs of the test.
@@ -41,28 +42,32 @@ func newListener(t *testing.T) *listener {
 	}
 	t.Cleanup(func() { _ = conn.Close() })
 	t.Setenv("NOTIFY_SOCKET", path)
-	return &listener{t, conn}
+	l := &listener{t, make(chan string, 1<<12)}
+	go func() {
+		defer close(l.told)
+		for buf := make([]byte, 1<<16); ; {
+			n, err := conn.Read(buf)
+			if err != nil {
+				return
+			}
+			l.told <- string(buf[:n])
+		}
+	}()
+	return l
 }
 
 // hears waits for a message with all of these in it, and returns it.
 func (l *listener) hears(want ...string) string {
 	l.t.Helper()
-	if err := l.conn.SetReadDeadline(time.Now().Add(time.Minute)); err != nil {
-		l.t.Fatal(err)
-	}
-	buf := make([]byte, 1<<16)
+	limit := time.After(time.Minute)
 	for {
-		n, err := l.conn.Read(buf)
-		if err != nil {
-			l.t.Fatalf("no message with %q: %v", want, err)
-		}
-		text := string(buf[:n])
-		all := true
-		for _, w := range want {
-			all = all && strings.Contains(text, w)
-		}
-		if all {
-			return text
+		select {
+		case text := <-l.told:
+			if !slices.ContainsFunc(want, func(w string) bool { return !strings.Contains(text, w) }) {
+				return text
+			}
+		case <-limit:
+			l.t.Fatalf("no message with %q", want)
 		}
 	}
 }

@@ -115,7 +115,7 @@ func (f *file) zero() error {
 }
 
 func writeZeros(w io.Writer, n int64) (err error) {
-	zeros := make([]byte, min(n, 1<<20))
+	zeros := make([]byte, min(n, 64<<10))
 	for ; n > 0 && err == nil; n -= int64(len(zeros)) {
 		_, err = w.Write(zeros[:min(n, int64(len(zeros)))])
 	}

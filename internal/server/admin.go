@@ -35,6 +35,8 @@ type Place struct {
 	Database string // URL of a PostgreSQL database; empty for the one in the directory
 	// CloudID names a tenant; empty for the default one.
 	CloudID string
+	// LogSize is that of the service (Options.LogSize).
+	LogSize int64
 }
 
 // OpenAdmin opens an archive. A directory must exist.

@@ -38,7 +38,7 @@ func TestCrashBetweenContentAndRow(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
 	data, image := t.TempDir(), t.TempDir()
-	s, err := Open(ctx, Options{Data: data})
+	s, err := Open(ctx, Options{Data: data, LogSize: 1 << 20})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,7 +77,7 @@ func TestCrashBetweenContentAndRow(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantContents(t, image, 3)
-	after, err := Open(ctx, Options{Data: image})
+	after, err := Open(ctx, Options{Data: image, LogSize: 1 << 20})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,7 +96,7 @@ func TestCrashWithContentsInTheLog(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
 	data, image := t.TempDir(), filepath.Join(t.TempDir(), "image")
-	s, err := Open(ctx, Options{Data: data})
+	s, err := Open(ctx, Options{Data: data, LogSize: 1 << 20})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -146,7 +146,7 @@ func TestCrashWithContentsInTheLog(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	after, err := Open(ctx, Options{Data: image})
+	after, err := Open(ctx, Options{Data: image, LogSize: 1 << 20})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -21,7 +21,7 @@ import (
 // administer opens the archive of a service beside it.
 func (h *service) administer() *server.Admin {
 	h.t.Helper()
-	a, err := server.OpenAdmin(h.t.Context(), server.Place{Data: h.options.Data, Database: h.options.Database})
+	a, err := server.OpenAdmin(h.t.Context(), server.Place{Data: h.options.Data, Database: h.options.Database, LogSize: logSize})
 	if err != nil {
 		h.t.Fatal(err)
 	}

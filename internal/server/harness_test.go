@@ -21,6 +21,9 @@ import (
 
 const testKey = "k-0123456789"
 
+// logSize is the size of redo logs in bytes, so small that they are filled.
+const logSize = 1 << 20
+
 // day is a creation date that tests count from.
 var day = time.Date(2023, 11, 22, 14, 14, 29, 0, time.UTC)
 
@@ -40,7 +43,7 @@ type service struct {
 func start(t testing.TB, change ...func(*server.Options)) *service {
 	t.Helper()
 	h := &service{t: t, client: http.DefaultClient, options: server.Options{
-		Data: t.TempDir(), Database: server.NewDatabase(t), Blobs: server.NewBlobs(t), Credentials: server.Credentials{APIKey: testKey}, Location: time.UTC,
+		Data: t.TempDir(), Database: server.NewDatabase(t), Blobs: server.NewBlobs(t), Credentials: server.Credentials{APIKey: testKey}, Location: time.UTC, LogSize: logSize,
 	}}
 	h.options.OnRequest = func(r server.Request) {
 		h.mu.Lock()

@@ -59,6 +59,7 @@ func TestTheSameOnPostgreSQL(t *testing.T) {
 	both := []string{
 		t.Name(), "TestUploadsWhileTheDatabaseCrashes", "TestServersOfOneArchive", "TestContentsOfAnotherArchiveAreRefused", "TestSweeper",
 		"TestANewArchiveSurvivesACrashOfTheMachine", "TestAContentSurvivesInADirectoryThatAnotherMade", "TestAnImportSurvivesACrashOfTheMachine",
+		"TestAnErasureSurvivesACrashOfTheMachine",
 	}
 	names = slices.DeleteFunc(names, func(name string) bool { return slices.Contains(both, name) })
 	limit := time.Hour

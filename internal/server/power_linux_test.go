@@ -65,7 +65,7 @@ func useDisk(data, task string) error {
 	if _, err := os.Stat(data); task == "look" && err != nil {
 		return err
 	}
-	s, err := server.Open(ctx, server.Options{Data: data, Credentials: server.Credentials{APIKey: testKey}})
+	s, err := server.Open(ctx, server.Options{Data: data, Credentials: server.Credentials{APIKey: testKey}, LogSize: logSize})
 	if err != nil {
 		return err
 	}
@@ -133,7 +133,7 @@ func erase(ctx context.Context, data string) error {
 	if !inLog(data) {
 		return errors.New("the log of contents has nothing to be erased")
 	}
-	a, err := server.OpenAdmin(ctx, server.Place{Data: data})
+	a, err := server.OpenAdmin(ctx, server.Place{Data: data, LogSize: logSize})
 	if err != nil {
 		return err
 	}

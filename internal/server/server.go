@@ -91,7 +91,7 @@ func open(ctx context.Context, options Options, lock *datalock.Lock) (*Server, e
 	options = withDefaults(options)
 	files, err := blob.OpenFiles(contents)
 	if err == nil {
-		err = files.KeepLog(blob.LogOptions{Size: logSize, Worth: logWorth, Log: options.Log})
+		err = files.KeepLog(blob.LogOptions{Size: options.LogSize, Worth: logWorth, Log: options.Log})
 	}
 	if err != nil {
 		return nil, fmt.Errorf("open data directory: %w", err)
@@ -151,6 +151,7 @@ func withDefaults(o Options) Options {
 	o.MaxUpload = cmp.Or(o.MaxUpload, DefaultMaxUpload)
 	o.MaxRequests = cmp.Or(o.MaxRequests, DefaultMaxRequests)
 	o.MaxUploads = cmp.Or(o.MaxUploads, DefaultMaxUploads)
+	o.LogSize = cmp.Or(o.LogSize, logSize)
 	o.Stall = cmp.Or(o.Stall, DefaultStall)
 	o.Drain = cmp.Or(o.Drain, DefaultDrain)
 	if o.Location == nil {
@@ -213,6 +214,8 @@ type Options struct {
 	OnRequest func(Request)
 	// MaxUpload is the largest accepted content, in bytes; 0 is DefaultMaxUpload.
 	MaxUpload int64
+	// LogSize is the size of each of the two files of the redo log of contents, in bytes; 0 is 64 MiB.
+	LogSize int64
 	// MaxRequests and MaxUploads bound the requests, and the uploads among them, in flight; further
 	// ones wait, and are answered 429 after 10 s.
 	MaxRequests, MaxUploads int

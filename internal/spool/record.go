@@ -31,9 +31,12 @@ type Record struct {
 	UID uint32 `json:"uid,omitempty"`
 	// Settling (queued) says that its writer may come back to it, so that it is neither sent nor
 	// checked for its end before it has been left alone for a while.
-	Settling bool      `json:"settling,omitempty"`
-	Created  time.Time `json:"created"`
-	Changed  time.Time `json:"changed"` // the last transition or change of a field
+	Settling bool `json:"settling,omitempty"`
+	// Written is the first name that it had where files settle, temporary ones aside: its writer may come
+	// back to that, whatever Name is by then.
+	Written string    `json:"written,omitempty"`
+	Created time.Time `json:"created"`
+	Changed time.Time `json:"changed"` // the last transition or change of a field
 
 	// Directory says that it is no file but a folder to be made. It has no data.
 	Directory bool       `json:"directory,omitempty"`

@@ -59,8 +59,10 @@ func (c *Files) create(d *tree.Dir, name string, temporary bool) (*tree.Entry, e
 		return e, nil
 	}
 	r := c.s.Record(d, name, nil)
-	r.Temporary = temporary
-	up, err := c.s.Spool.Create(r)
+	if r.Temporary = temporary; temporary {
+		r.Written = ""
+	}
+	up, err := c.s.Create(r)
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package change
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"syscall"
@@ -71,7 +72,7 @@ func (c *Files) hidden(d *tree.Dir, name string) *tree.Entry {
 func (c *Files) renameEntry(ctx context.Context, d *tree.Dir, e *tree.Entry, to *tree.Dir, newName string, over *tree.Entry) error {
 	if up := e.Upload(); up != nil {
 		before := up.Record()
-		defer c.s.LeftFolder(up, &before) //nolint:contextcheck // what begins here outlives the request
+		defer staging.LeftFolder(c.s, up, &before) //nolint:contextcheck // what begins here outlives the request
 	}
 	switch {
 	case e.Dir != nil:
@@ -407,22 +408,23 @@ func (c *Files) renameLocalLocked(ctx context.Context, f *staging.File, to *tree
 	if d, _ := f.Place(); up == nil || d == nil {
 		return errNotLocal
 	}
+	before, local := up.Record(), to.StaysLocal(newName)
+	sends := before.Queued && before.Settling && !to.InInbox() && !local // nobody comes back to it there
 	replaced, err := c.mayReplace(to, newName, over)
 	if err == nil {
-		err = c.recallForLocked(f, up, other, to.StaysLocal(newName))
+		err = c.recallForLocked(f, up, other, local || sends)
 	}
 	if err != nil {
 		return err
 	}
-	before := up.Record()
 	err = up.Update(func(r *spool.Record) {
 		retarget(r, c.s.Record(to, newName, replaced))
-		r.Queued = r.Queued && !to.StaysLocal(newName)
+		r.Queued, r.Settling = r.Queued && !local, r.Settling && to.InInbox()
 	})
 	switch {
 	case err != nil:
 		return err
-	case f.Ready(up, to, newName):
+	case sends, f.Ready(up, to, newName):
 		return c.sendAsLocked(ctx, f, up, before, to, newName, over, replaced)
 	}
 	c.moveToLocked(f, to, newName, over, replaced)
@@ -490,7 +492,7 @@ func (c *Files) recallForLocked(f *staging.File, up *spool.Upload, other *stagin
 func (c *Files) sendAsLocked(ctx context.Context, f *staging.File, up *spool.Upload, before spool.Record, to *tree.Dir, newName string, over *tree.Entry, replaced *archive.Document) error {
 	id, sent, err := c.s.Delivery.SendLocked(ctx, f, up, to, false)
 	if err != nil {
-		return c.takeBack(up, before, err)
+		return c.takeBackLocked(f, up, before, err)
 	}
 	c.moveToLocked(f, to, newName, over, replaced)
 	if sent {
@@ -499,9 +501,14 @@ func (c *Files) sendAsLocked(ctx context.Context, f *staging.File, up *spool.Upl
 	return nil
 }
 
-// takeBack restores a file that could not be archived to what it was before the rename, and keeps
-// the reason.
-func (c *Files) takeBack(up *spool.Upload, before spool.Record, err error) error {
+// takeBackLocked restores a file that could not be archived to what it was before the rename: queued, or
+// local with the reason.
+// +checklocks:f.Commit
+func (c *Files) takeBackLocked(f *staging.File, up *spool.Upload, before spool.Record, err error) error {
+	if before.Queued {
+		kerr := up.Update(func(r *spool.Record) { retarget(r, before); r.Settling = before.Settling })
+		return errors.Join(err, kerr, c.s.RetryLocked(f, up, true))
+	}
 	if kerr := up.Reopen(); kerr != nil {
 		return errors.Join(err, kerr)
 	}
@@ -515,6 +522,7 @@ func (c *Files) takeBack(up *spool.Upload, before spool.Record, err error) error
 func retarget(r *spool.Record, place spool.Record) {
 	r.Folder, r.Within, r.Inbox, r.Path, r.Local = place.Folder, place.Within, place.Inbox, place.Path, place.Local
 	r.Name, r.DocumentName, r.Replace, r.Temporary = place.Name, place.DocumentName, place.Replace, place.Temporary
+	r.Written = cmp.Or(r.Written, place.Written)
 }
 
 // moveToLocked shows the file under another name, in place of over. If replaced is not nil, the

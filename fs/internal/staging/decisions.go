@@ -70,16 +70,21 @@ func (s *Area) retryOne(up *spool.Upload, asItIs bool) error {
 	held := s.Holder(up)
 	held.Commit.Lock()
 	defer held.Commit.Unlock()
+	return s.RetryLocked(held, up, asItIs)
+}
+
+// RetryLocked queues an upload again under Commit of held, which stands for it.
+// +checklocks:held.Commit
+func (s *Area) RetryLocked(held *File, up *spool.Upload, asItIs bool) error {
 	r := up.Record()
 	take := up.Retry
 	if asItIs {
 		take = up.RetryAsItIs
 	}
-	switch _, there := s.Spool.Get(up.ID()); {
-	case !there:
+	if _, there := s.Spool.Get(up.ID()); !there {
 		return syscall.ENOENT // it was archived meanwhile
-	case r.State == spool.Created && r.Queued: // taken back for a change
-	default:
+	}
+	if recalled := r.State == spool.Created && r.Queued; !recalled {
 		if err := take(); err != nil {
 			if up.Record().Queued { // it is queued nevertheless
 				s.queue.Add(up)
@@ -102,7 +107,7 @@ func (s *Area) retryOne(up *spool.Upload, asItIs bool) error {
 
 // LeftFolder retries an upload that failed with its folder and was moved to another one. before is
 // its record before the move.
-func (s *Area) LeftFolder(up *spool.Upload, before *spool.Record) {
+func LeftFolder(s *Area, up *spool.Upload, before *spool.Record) {
 	r := up.Record()
 	if before.State != spool.Failed || before.Within == "" || r.State != spool.Failed || r.Within == before.Within || r.Incomplete() {
 		return

@@ -162,7 +162,7 @@ func (v *delivery) seal(ctx context.Context, f *File, up *spool.Upload, d *tree.
 	}
 	err := up.CommitAs(func(r *spool.Record) {
 		meant(r)
-		r.Queued = queued
+		r.Queued = r.Queued || queued // what a close has promised stays so
 		r.UID, _ = v.s.person(ctx)
 	})
 	if err != nil {
@@ -212,13 +212,6 @@ func (v *delivery) attempt(ctx context.Context, f *File, up *spool.Upload) (wait
 		defer up.Close() //nolint:errcheck // read only
 	}
 	if up.Record().Settling {
-		if v.s.repeats.covers(up) {
-			v.s.Service.Log.WithField("path", archive.Printable(f.Where())).Info("the same was written again under its name, and is archived once")
-			f.hide()
-			f.lastPlaceLocked()
-			v.s.Discard(up)
-			return false, background.ErrMoot
-		}
 		if err := v.settledLocked(f, up); err != nil {
 			return false, errors.Join(background.ErrMoot, err)
 		}
@@ -238,19 +231,29 @@ func (v *delivery) attempt(ctx context.Context, f *File, up *spool.Upload) (wait
 	return false, err
 }
 
-// settledLocked checks a file that has been left alone for a while. It returns background.ErrMoot if
-// a writer still has it open, and leaves it to that one's close. A file that lacks its end stays in
-// its folder as failed.
+// settledLocked checks a file that has been left alone for a while. It returns background.ErrMoot if a
+// writer still has it open, whose close decides, or if its device writes it again: what is already whole
+// waits for that, and what was written again is dropped. A file that lacks its end stays in its folder
+// as failed.
 // +checklocks:f.Commit
 func (v *delivery) settledLocked(f *File, up *spool.Upload) error {
 	f.Mu.Lock()
 	open := f.writers > 0
 	f.Mu.Unlock()
-	if open {
-		return background.ErrMoot
-	}
 	err := whole.Check(up)
-	if err == nil {
+	switch {
+	case open:
+		return background.ErrMoot
+	case v.s.repeats.cover(up, err != nil):
+		v.s.Service.Log.WithField("path", archive.Printable(f.Where())).Info("it was written again under its name, and is archived once")
+		f.hide()
+		f.lastPlaceLocked()
+		v.s.Discard(up)
+		return background.ErrMoot
+	case v.s.repeats.await(up, v.s.Service.Now(), v.s.settle):
+		v.s.queue.Add(up)
+		return background.ErrMoot
+	case err == nil:
 		return nil
 	}
 	v.s.Service.Failures.AddFailed("archive", up, f.Where(), err)

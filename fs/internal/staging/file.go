@@ -274,7 +274,7 @@ func (f *File) startAnewLocked() (*spool.Upload, error) {
 	if d == nil {
 		return nil, syscall.ENOENT
 	}
-	up, err := f.s.Spool.Create(f.s.Record(d, name, nil))
+	up, err := f.s.Create(f.s.Record(d, name, nil))
 	if err != nil {
 		return nil, err
 	}
@@ -282,9 +282,6 @@ func (f *File) startAnewLocked() (*spool.Upload, error) {
 	if err != nil {
 		f.s.Discard(up)
 		return nil, err
-	}
-	if f.s.settles(d) {
-		f.s.repeats.note(up)
 	}
 	if waits := former.Pending(); waits != nil && waits.Record().Queued {
 		f.s.queue.Add(waits) // an attempt may have found that it is no longer this file's

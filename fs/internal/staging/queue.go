@@ -57,14 +57,11 @@ func (s *Area) deliverable(up *spool.Upload) (at time.Time, ok bool) {
 	r := up.Record()
 	folder, waiting := s.Spool.Get(r.Within)
 	if now := s.Service.Now(); r.Settling && r.State == spool.Committed && !r.Changed.After(now) { // else the clock was set back
-		since := r.Changed
-		switch {
-		case s.repeats.coming(up):
-			since = now // its close decides, which calls the queue
-		case s.Started.After(since) && !s.Started.After(now): // a device that was cut off comes back
-			since = s.Started
+		at = r.Changed.Add(s.settle)
+		if s.Started.After(r.Changed) && !s.Started.After(now) { // a device that was cut off comes back
+			at = s.Started.Add(s.settle)
 		}
-		at = since.Add(s.settle)
+		at = s.repeats.notBefore(up, at)
 	}
 	return at, !waiting || folder.State() == spool.Failed
 }

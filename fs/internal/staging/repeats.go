@@ -1,8 +1,11 @@
 package staging
 
 import (
+	"bytes"
+	"cmp"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/archivefs/archivefs/archive"
 	"github.com/archivefs/archivefs/internal/spool"
@@ -17,6 +20,8 @@ type repeats struct {
 	places map[*spool.Upload]place // +checklocks:mu
 	// at are the uploads of each place.
 	at map[place][]*spool.Upload // +checklocks:mu
+	// awaited is until when an upload waits for what is written again.
+	awaited map[*spool.Upload]time.Time // +checklocks:mu
 }
 
 // place is a name in an inbox.
@@ -25,10 +30,12 @@ type place struct {
 	name   string
 }
 
+func placeOf(r *spool.Record) place { return place{r.Folder, cmp.Or(r.Written, r.Name)} }
+
 // note takes in an upload.
 func (r *repeats) note(up *spool.Upload) {
 	rec := up.Record()
-	p := place{rec.Folder, rec.Name}
+	p := placeOf(&rec)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if _, known := r.places[up]; known {
@@ -53,6 +60,7 @@ func (r *repeats) forget(up *spool.Upload) {
 	for i := 0; i < len(all); {
 		if done := all[i].State() == spool.Confirmed; done && i == 0 || !done && all[i] == up {
 			delete(r.places, all[i])
+			delete(r.awaited, all[i])
 			all = slices.Delete(all, i, i+1)
 			continue
 		}
@@ -80,24 +88,80 @@ func (r *repeats) since(up *spool.Upload) (later []*spool.Upload) {
 	return later
 }
 
-// coming reports whether its name is written again at this moment.
-func (r *repeats) coming(up *spool.Upload) bool {
-	return slices.ContainsFunc(r.since(up), func(u *spool.Upload) bool { return u.State() == spool.Created })
+// await reports whether up is being written again: what has come of that so far is its beginning, and may
+// still grow. up then waits until that has been left alone for a while.
+func (r *repeats) await(up *spool.Upload, now time.Time, settle time.Duration) bool {
+	var until time.Time
+	for _, u := range r.since(up) {
+		rec, at := u.Record(), time.Time{}
+		switch {
+		case rec.State == spool.Created:
+			at = now.Add(settle)
+		case rec.State == spool.Committed && rec.Settling:
+			at = rec.Changed.Add(settle)
+		}
+		if at.After(now) && at.After(until) && begins(u, up) {
+			until = at
+		}
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if _, known := r.places[up]; until.IsZero() || !known {
+		return false
+	}
+	if r.awaited == nil {
+		r.awaited = map[*spool.Upload]time.Time{}
+	}
+	r.awaited[up] = until
+	return true
 }
 
-// covers reports whether the same bytes were written again, and wait for the archive, too, maybe under
-// another name by now. One that somebody has given another name is a file of its own.
-func (r *repeats) covers(up *spool.Upload) bool {
-	a := up.Record()
+// notBefore returns the later of at and the time until which up waits for what is written again.
+func (r *repeats) notBefore(up *spool.Upload, at time.Time) time.Time {
 	r.mu.Lock()
-	same := r.places[up] == place{a.Folder, a.Name}
-	r.mu.Unlock()
-	if !same || a.State != spool.Committed || a.Doubtful {
+	defer r.mu.Unlock()
+	if until := r.awaited[up]; until.After(at) {
+		return until
+	}
+	return at
+}
+
+// cover reports whether the same bytes were written again, and wait for the archive, too; of half a
+// file, whether they are the beginning of what waits. A file that somebody has given a name of its own
+// since it was written is never covered.
+func (r *repeats) cover(up *spool.Upload, half bool) bool {
+	a := up.Record()
+	if a.State != spool.Committed || a.Doubtful {
 		return false
 	}
 	return slices.ContainsFunc(r.since(up), func(u *spool.Upload) bool {
 		b := u.Record()
 		waits := b.State == spool.Committed || b.State == spool.Sending || b.State == spool.Confirmed
-		return waits && a.Size == b.Size && a.SHA256 == b.SHA256
+		named := a.Name == placeOf(&a).name || a.Name == b.Name
+		same := a.Size == b.Size && a.SHA256 == b.SHA256
+		return waits && named && a.Folder == b.Folder && (same || half && begins(up, u))
 	})
+}
+
+// begins reports whether the bytes of a are the beginning of those of b, or all of them.
+func begins(a, b *spool.Upload) bool {
+	size := a.Size()
+	if size > b.Size() || a.Open() != nil {
+		return false
+	}
+	defer a.Close() //nolint:errcheck // read only
+	if b.Open() != nil {
+		return false
+	}
+	defer b.Close() //nolint:errcheck // read only
+	const piece = 64 << 10
+	one, other := make([]byte, piece), make([]byte, piece)
+	for at := int64(0); at < size; at += piece {
+		n := min(piece, size-at)
+		_, err := a.ReadAt(one[:n], at)
+		if _, berr := b.ReadAt(other[:n], at); err != nil || berr != nil || !bytes.Equal(one[:n], other[:n]) {
+			return false
+		}
+	}
+	return true
 }

@@ -119,11 +119,23 @@ func (s *Area) MayChange() error {
 func (s *Area) Record(d *tree.Dir, name string, doc *archive.Document) spool.Record {
 	r := spool.Record{Inbox: d.InInbox(), Path: d.Path(), Local: d.Local(), Name: name}
 	d.Aim(&r)
+	if s.settles(d) && !d.StaysLocal(name) {
+		r.Written = name
+	}
 	if doc != nil {
 		r.Replace = doc.ID
 		r.DocumentName = doc.Name
 	}
 	return r
+}
+
+// Create makes the upload of a new file.
+func (s *Area) Create(r spool.Record) (*spool.Upload, error) {
+	up, err := s.Spool.Create(r)
+	if err == nil && r.Written != "" {
+		s.repeats.note(up)
+	}
+	return up, err
 }
 
 // Holder returns the file that stands for an upload: the one in the tree, else one that no folder

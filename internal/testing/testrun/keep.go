@@ -44,26 +44,34 @@ func keep(args []string) int {
 		return failed(err)
 	}
 	caught := signals(syscall.SIGQUIT)
-	pid, ended, err := f.start(command{
-		args: args, env: append(os.Environ(), "TMPDIR="+dir, "GOMAXPROCS="+strconv.Itoa(sideBySide)), out: os.Stdout, err: os.Stderr, signal: syscall.SIGKILL,
-	})
+	t, err := f.startTests(args, dir)
 	if err != nil {
+		f.clear(dir, os.Stdout)
 		return failed(err)
 	}
 	overdue := time.After(timeout(args) + overdueBy)
 	for {
 		select {
 		case s := <-caught:
+			for _, pid := range t.pids {
+				if s == syscall.SIGQUIT {
+					quit(pid)
+				} else {
+					_ = syscall.Kill(pid, syscall.SIGKILL)
+				}
+			}
 			if s == syscall.SIGQUIT {
-				quit(pid)
 				continue
 			}
-			_ = syscall.Kill(pid, syscall.SIGKILL)
 			f.gone(stopWithin) // what it began may clear up after itself
 			f.clear(dir, os.Stdout)
 			return 1
-		case status := <-ended:
-			return max(code(status), f.left(dir))
+		case code := <-t.ended:
+			code = max(code, f.left(dir))
+			if t.said != nil {
+				t.said.end(code)
+			}
+			return code
 		case <-overdue:
 			fmt.Println("its time-out has not ended it:")
 			for _, p := range descendants(os.Getpid()) {
@@ -114,7 +122,10 @@ func timeout(args []string) time.Duration {
 // temporary makes a directory in which anybody can make files, as in /tmp: a test may run a
 // program as somebody else. Its name is short because sockets lie below it.
 func temporary() (string, error) {
-	dir := filepath.Join(os.TempDir(), strconv.Itoa(os.Getpid()))
+	return publicDir(filepath.Join(os.TempDir(), strconv.Itoa(os.Getpid())))
+}
+
+func publicDir(dir string) (string, error) {
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		return "", err
 	}

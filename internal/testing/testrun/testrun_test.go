@@ -203,3 +203,15 @@ func TestResults(t *testing.T) {
 	}
 	s.wantNothing()
 }
+
+// A package that wants several processes has its tests in them at the same time, each once, and one verdict.
+func TestShares(t *testing.T) {
+	t.Parallel()
+	s := start(t, "shared")
+	said := s.ended()
+	const pkg = "github.com/archivefs/archivefs/internal/testing/testrun/testdata/shared"
+	if !strings.Contains(said, "    shared_test.go:34: the third\n") || !strings.HasSuffix(said, "\n2 passed, 2 failed\n") || !strings.Contains(said, "== failed\n"+pkg+" TestThree/fails\n"+pkg+" TestThree\n== ended") {
+		t.Errorf("%v, it says:\n%s", s.cmd.ProcessState, said)
+	}
+	s.wantNothing()
+}
