@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"html"
 	"math"
+	"strconv"
 	"strings"
 )
 
@@ -83,8 +84,8 @@ func (c Chart) draw(out *strings.Builder, x, y int) {
 	for i := range 5 {
 		value := highest * float64(i) / 4
 		_, y := at(Point{least, value})
-		_, _ = fmt.Fprintf(out, `<path d="M%d %.1f h%d" stroke="%s" stroke-opacity=".3"/><text x="%d" y="%.1f" text-anchor="end">%.3g %s</text>`+"\n",
-			left, y, width, Ink, left-6, y+4, value, c.Unit)
+		_, _ = fmt.Fprintf(out, `<path d="M%d %.1f h%d" stroke="%s" stroke-opacity=".3"/><text x="%d" y="%.1f" text-anchor="end">%s %s</text>`+"\n",
+			left, y, width, Ink, left-6, y+4, short(value), c.Unit)
 	}
 	for _, t := range c.Ticks {
 		tick, _ := at(Point{t.X, 0})
@@ -94,6 +95,12 @@ func (c Chart) draw(out *strings.Builder, x, y int) {
 		l.draw(out, i, at)
 	}
 	out.WriteString("</g>\n")
+}
+
+// short is a number with three digits that say something, and without an exponent if it can.
+func short(value float64) string {
+	rounded, _ := strconv.ParseFloat(strconv.FormatFloat(value, 'g', 3, 64), 64) // it is a number
+	return strconv.FormatFloat(rounded, 'g', -1, 64)
 }
 
 // bounds are the first and the last place, and the value at the top: a round one.

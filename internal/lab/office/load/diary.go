@@ -5,6 +5,7 @@ package load
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"sync"
 	"time"
 )
@@ -63,7 +64,10 @@ func (w Waits) At(share float64) time.Duration {
 // String has the median, the 99th percentile and the longest, in milliseconds.
 func (w Waits) String() string {
 	ms := func(share float64) string {
-		return fmt.Sprintf("%.3g", float64(w.At(share).Microseconds())/1000)
+		if took := w.At(share); took < 100*time.Millisecond {
+			return fmt.Sprintf("%.3g", took.Seconds()*1000)
+		}
+		return strconv.FormatInt(w.At(share).Milliseconds(), 10)
 	}
 	return ms(.5) + " / " + ms(.99) + " / " + ms(1)
 }

@@ -76,7 +76,7 @@ func TestWaits(t *testing.T) {
 
 // The page has a row for each five minutes, and its plots are XML.
 func TestWrite(t *testing.T) {
-	r := &Result{Plan: Plan{Seed: 3, Clients: 50, For: 10 * time.Minute}, Verdict: &Verdict{Told: 7, Documents: 6, Lost: []string{"it"}}, Failed: []string{"a failure"}, diary: newDiary()}
+	r := &Result{Plan: Plan{Seed: 3, Clients: 50, For: 10 * time.Minute}, Took: 10 * time.Minute, Verdict: &Verdict{Told: 7, Documents: 6, Lost: []string{"it"}}, Failed: []string{"a failure"}, diary: newDiary()}
 	for m := range 10 {
 		at := time.Duration(m) * time.Minute
 		for _, k := range Kinds() {
@@ -94,7 +94,7 @@ func TestWrite(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"\n- a failure\n\n## How long", "\n| 0 to 5 | 20 / 20 / 20 | 5 |", "\n| 5 to 10 |", "\n| all | 20 / 20 / 20 | 10 |", "\n| memory, MiB | 4.0 | 7.5 | +60.0 | **it grows** |\n",
+		"\n- a failure\n\n## How long", "\n| 0 to 5 | 20 / 20 / 20 | 5 |", "\n| 5 to 10 |", "\n| all | 20 / 20 / 20 | 10 |", "\n| memory, MiB | 4.0 | 7.5 | +60.0 | 1462.9 KiB for each file that was written |\n",
 		"\n| descriptors | 40.0 | 40.0 | +0.0 | flat |\n", "\n| one user | nobody walks | 0 | 1 / 1 / 1 | 1 |\n| one user | 32 | 90 | 2 / 2 / 2 | 1 |\n",
 	} {
 		if !strings.Contains(string(b), want) {

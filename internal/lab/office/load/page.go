@@ -24,7 +24,27 @@ var page string
 type Measure struct {
 	Name  string
 	Trend Trend
-	of    func(Sample) float64
+	// Each is how much more it is for each file that was written; only memory may grow with them.
+	Each float64 // KiB
+	of   func(Sample) float64
+}
+
+// most is what a file may cost: the mount knows it from then on, and has its content in its cache.
+const most = 8 // KiB
+
+// Right says that a measure does not grow, or no more than the archive lets it.
+func (m Measure) Right() bool { return m.Trend.Flat() || m.Each > 0 && m.Each <= most }
+
+// String says so.
+func (m Measure) String() string {
+	switch {
+	case m.Trend.Flat():
+		return "flat"
+	case m.Each > 0:
+		return fmt.Sprintf("%.1f KiB for each file that was written", m.Each)
+	default:
+		return "**it grows**"
+	}
 }
 
 // Measures are what the mount has.
@@ -36,6 +56,9 @@ func (r *Result) Measures() []Measure {
 	}
 	for i := range all {
 		all[i].Trend = trend(r.Samples, all[i].of)
+	}
+	if r.Verdict.Told > 0 {
+		all[0].Each = all[0].Trend.Hourly * (1 << 10) * r.Took.Hours() / float64(r.Verdict.Told)
 	}
 	return all
 }

@@ -129,7 +129,7 @@ func (r *Result) Err() error {
 		err = errors.Join(err, errors.New(what))
 	}
 	for _, m := range r.Measures() {
-		if !m.Trend.Flat() {
+		if !m.Right() {
 			err = errors.Join(err, fmt.Errorf("%s of the mount: %.1f in the second third, and %.1f in the last", m.Name, m.Trend.Second, m.Trend.Last))
 		}
 	}
@@ -146,7 +146,7 @@ func (r *Result) Print(log func(format string, args ...any)) {
 		log("%s min%s", minutes(r.Plan.For)(w), &line)
 	}
 	for _, m := range r.Measures() {
-		log("%s: %.1f in the second third, %.1f in the last, %+.1f in an hour", m.Name, m.Trend.Second, m.Trend.Last, m.Trend.Hourly)
+		log("%s: %.1f in the second third, %.1f in the last, %+.1f in an hour: %s", m.Name, m.Trend.Second, m.Trend.Last, m.Trend.Hourly, m)
 	}
 	v := r.Verdict
 	log("%d files told written, %d archived; %d lost, %d doubled, %d other; %d attempts failed", v.Told, v.Documents, len(v.Lost), len(v.Doubled), len(v.Other), len(r.Failed))

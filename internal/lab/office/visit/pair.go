@@ -82,27 +82,27 @@ func (v *visit) twoServers(n int, m mode) {
 	v.chapter("Two servers, each with a mount (" + m.mount + ")")
 	for i, who := range []struct{ one, other *hand }{{a, b}, {b, a}} {
 		title, path := []string{"One", "The other"}[i]+" copies a file in", letters+name([]string{"From one", "From the other"}[i])
-		v.step(title, "it is shown at the other server, and reads as it was written", in(who.other.shows(letters, []string{"Old letter.txt"})),
+		v.step(title, fmt.Sprintf("it is shown at the other server within %v, and reads as it was written", m.soon), in(who.other.shows(letters, []string{"Old letter.txt"})),
 			who.one.copyIn(path, path), within(m.soon, "shown", who.other.shows(letters, []string{path[len(letters):]})), who.other.reads(path, path), v.becomes(path, path))
 	}
 	sought := letters + name("Sought")
-	v.step("One copies in what the other has just looked for in vain", "it is found", in(refused(b.reads(sought, ""), missing)), a.copyIn(sought, sought),
+	v.step("One copies in what the other has just looked for in vain", fmt.Sprintf("it is found within %v", m.ttl), in(refused(b.reads(sought, ""), missing)), a.copyIn(sought, sought),
 		within(m.ttl, "found", b.reads(sought, sought)), v.becomes(sought, sought))
 	renamed := letters + name("Renamed")
-	v.step("One renames a document that the other has just read", "the other shows the new name, and not the old one", in(b.reads(sought, sought)), a.rename(sought, renamed, false),
+	v.step("One renames a document that the other has just read", fmt.Sprintf("the other shows the new name within %v, and not the old one", m.soon), in(b.reads(sought, sought)), a.rename(sought, renamed, false),
 		within(m.soon, "shown", b.shows(letters, []string{name("Renamed")}, name("Sought"))), b.reads(renamed, sought),
 		within(m.ttl, "the old name gone", refused(b.reads(sought, sought), missing)), v.leaves(sought, sought), v.becomes(renamed, sought))
 	gone := func(limit time.Duration, path string) deed {
 		return within(limit, "not shown any more", in(a.shows(inbox, nil, path[len(inbox):]), refused(a.reads(path, path), missing)))
 	}
 	scan, mine := inbox+name("Scan"), inbox+name("Scan of one")
-	v.step("A file in an inbox", "it is shown at the other server when it has settled", in(a.shows(inbox, nil)), b.copyIn(scan, scan), in(v.becomes(scan, scan)),
+	v.step("A file in an inbox", fmt.Sprintf("it is shown at the other server within %v after it has settled", m.soon), in(a.shows(inbox, nil)), b.copyIn(scan, scan), in(v.becomes(scan, scan)),
 		within(m.soon, "shown", a.shows(inbox, []string{name("Scan")})), a.reads(scan, scan))
-	v.step("It is deleted (--allow-delete)", "it is gone at the other server, too", b.remove(scan), gone(m.ttl, scan), v.leaves(scan, scan), v.stays)
-	v.step("One deletes what the other has just copied in", "it is gone; for a minute a server shows what it has made itself, whatever the service lists", a.copyIn(mine, mine), in(v.becomes(mine, mine)),
-		within(m.soon, "shown", b.shows(inbox, []string{name("Scan of one")})), b.remove(mine), gone(max(m.ttl, time.Minute), mine), v.leaves(mine, mine), v.stays)
+	v.step("It is deleted (--allow-delete)", fmt.Sprintf("it is gone at the other server within %v", m.ttl), b.remove(scan), gone(m.ttl, scan), v.leaves(scan, scan), v.stays)
+	v.step("One deletes what the other has just copied in", "it is gone within 1m0s: for so long a server shows what it has made itself, whatever the service lists", a.copyIn(mine, mine), in(v.becomes(mine, mine)),
+		within(m.soon, "shown", b.shows(inbox, []string{name("Scan of one")})), b.remove(mine), gone(time.Minute, mine), v.leaves(mine, mine), v.stays)
 	folder := letters + fmt.Sprintf("Folder %d", n)
-	v.step("One makes a folder, and the other copies a file into it", "both show both", in(b.shows(letters, nil)), a.newFolder(folder),
+	v.step("One makes a folder, and the other copies a file into it", fmt.Sprintf("both show both: the folder within %v, the file within %v", m.ttl, m.soon), in(b.shows(letters, nil)), a.newFolder(folder),
 		within(m.ttl, "the folder shown", b.shows(letters, []string{folder[len(letters):]})), in(a.shows(folder, nil)),
 		b.copyIn(folder+"/In it.txt", folder), within(m.soon, "the file shown", a.shows(folder, []string{"In it.txt"})), v.is(folder+"/In it.txt", folder))
 	v.step("Both copy in the same name, before either shows that of the other", "the archive has both, or the second is refused", in(a.shows(letters, nil)), in(b.shows(letters, nil)), v.same(letters+name("Same")))
