@@ -92,7 +92,7 @@ func rules() []Mutation {
 		},
 		{
 			Name: "a file that gets its real name is not sent", File: "fs/internal/change/renames.go",
-			Old: "case f.Ready(up, to, newName):", New: "case f.Ready(up, to, newName) && up.Size() < 0:", Async: true,
+			Old: "case sends, f.Ready(up, to, newName):", New: "case sends:", Async: true,
 			Focus: history.Focus{Kinds: []history.Kind{history.Temporary}, Session: history.Session{End: history.Clean}},
 		},
 		{
