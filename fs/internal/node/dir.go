@@ -38,7 +38,7 @@ func (k *Kernel) RootNode() fusefs.InodeEmbedder {
 	return root
 }
 
-// dirHandle is an open directory. It shows one listing, fixed when it is opened.
+// dirHandle is an open directory. It shows one listing, fixed when it is read from its beginning.
 type dirHandle struct {
 	n       *dirNode
 	entries []*tree.Entry // nil until the first read of a compacted directory
@@ -47,6 +47,7 @@ type dirHandle struct {
 	drop    drop // identifies the open that makes the kernel drop its cache
 	next    int
 	last    *tree.Entry
+	begun   bool          // it has been read
 	looked  int           // entries that were sent with attributes
 	extra   bool          // the saved searches come behind the entries
 	out     fuse.DirEntry // of last; the library copies it
@@ -200,9 +201,32 @@ func (h *dirHandle) Releasedir(context.Context, uint32) {
 // dots are the first entries of every directory.
 var dots = [...]string{".", ".."}
 
-func (h *dirHandle) Readdirent(context.Context) (*fuse.DirEntry, syscall.Errno) {
+// renew makes the handle show what the directory has by now. SMB servers keep directories open, and read
+// them from the beginning, as rewinddir(3), when a client refreshes its window.
+func (h *dirHandle) renew(ctx context.Context) syscall.Errno {
+	d := h.n.d
+	if h.begun {
+		if err := d.Tree.Load(ctx, d, tree.NeedListing); err != nil {
+			return h.n.k.Errnos.Of("list", d.Path(), err)
+		}
+	}
+	h.begun = true
+	d.Mu.Lock()
+	same := d.Shown.Version == h.listing.version
+	d.Mu.Unlock()
+	if !same {
+		h.listing, h.entries = listingOf(d, h.listing.byName)
+		h.listing.searches = h.extra
+	}
+	return 0
+}
+
+func (h *dirHandle) Readdirent(ctx context.Context) (*fuse.DirEntry, syscall.Errno) {
 	at := h.next
 	if at == 0 {
+		if errno := h.renew(ctx); errno != 0 {
+			return nil, errno
+		}
 		h.looked = 0
 		if !h.keep {
 			h.n.list.dropped(h.drop)
