@@ -128,7 +128,8 @@ type Options struct {
 	// Watch is how often a folder is listed again that somebody looked at lately; 0 for never.
 	Watch time.Duration
 	// Herald tells programs that wait for events of a folder what others have changed there, and that
-	// documents have thumbnails now; nil, or a Watch of 0, tells nothing.
+	// documents have thumbnails now; nil, or a Watch of 0, tells nothing. With People nothing is told, because
+	// all who watch a folder would hear the names that only some may see.
 	Herald Herald
 	// Listings bounds how many folders' listings are kept in memory.
 	Listings int
