@@ -18,6 +18,7 @@ import (
 type attempt struct {
 	sender *sender
 	op     Operation
+	as     func(http.Header) // adds the credentials
 	slot   *slot
 	caller context.Context // of the caller
 	ctx    context.Context // of the request; ends also when it stalls
@@ -32,8 +33,8 @@ type attempt struct {
 	conn               atomic.Pointer[net.Conn]
 }
 
-func newAttempt(ctx context.Context, s *sender, op Operation, own *slot) *attempt {
-	a := &attempt{sender: s, op: op, slot: own, caller: ctx}
+func newAttempt(ctx context.Context, s *sender, op Operation, as *caller, own *slot) *attempt {
+	a := &attempt{sender: s, op: op, as: as.authorize, slot: own, caller: ctx}
 	ctx, a.cancel = context.WithCancelCause(ctx)
 	a.unhook = context.AfterFunc(s.pause.until(), func() { a.cancel(errPaused) }) //nolint:contextcheck // a pause is nobody's request
 	a.guard = newWatchdog(s.stall, func() { a.cancel(errStalled) })
@@ -91,7 +92,7 @@ func (a *attempt) newRequest(r *request) (*http.Request, error) {
 	for name, values := range r.header {
 		req.Header[name] = values
 	}
-	a.sender.caller.Load().authorize(req.Header)
+	a.as(req.Header)
 	if r.body != nil {
 		a.body = &sending{progress: a.sent, source: r.body.open()}
 		req.Body, req.ContentLength = a.body, r.body.size

@@ -285,11 +285,11 @@ func (l *lockout) leave(probe, refused, succeeded bool) {
 	}
 }
 
-// reset closes the breaker, because the credentials have changed.
-func (l *lockout) reset() {
+// refused reports whether the last answer that said anything about the credentials refused them.
+func (l *lockout) refused() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.resetLocked()
+	return l.refusals > 0
 }
 
 // +checklocks:l.mu

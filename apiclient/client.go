@@ -19,8 +19,8 @@ import (
 	"github.com/archivefs/archivefs/archive"
 )
 
-// Client talks to one archive service with one set of credentials. It is safe for
-// concurrent use.
+// Client talks to one archive service with one set of credentials, and with those of its People. It
+// is safe for concurrent use.
 type Client struct {
 	sender   *sender
 	service  *service
@@ -28,6 +28,8 @@ type Client struct {
 	log      logrus.FieldLogger
 	// lazyIsSilent is set once a lazy structure left out the children of its own parent.
 	lazyIsSilent atomic.Bool
+	// generations counts calls of SetPeople.
+	generations atomic.Uint64
 }
 
 // New returns a Client for cfg. It reads the certificate files and sends nothing. The error for
@@ -80,7 +82,6 @@ func (c *Client) SetCredentials(cred Credentials) error {
 		return fmt.Errorf("they belong to %s, and only others of %s can take the place of those there are", cred.Identity(), was)
 	}
 	c.sender.caller.Store(newCaller(cred))
-	c.sender.lockout.reset()
 	return nil
 }
 

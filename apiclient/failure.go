@@ -64,13 +64,16 @@ func accepted(r *request, resp *http.Response) bool {
 }
 
 // refusal returns the error for an answer that is not accepted, with the message in its body.
-func refusal(op Operation, resp *http.Response, redact func(string) string) *archive.Error {
+func refusal(op Operation, resp *http.Response, as *caller) *archive.Error {
 	e := &archive.Error{
 		Op:         op.doing,
 		Kind:       kindOf(resp.StatusCode),
 		Status:     resp.StatusCode,
-		Detail:     detail(resp, redact),
+		Detail:     detail(resp, as.redact),
 		RetryAfter: retry.ParseRetryAfter(resp.Header.Get("Retry-After"), time.Now()),
+	}
+	if e.Kind == archive.KindUnauthorized || e.Kind == archive.KindForbidden {
+		e.Person = as.person
 	}
 	if e.Status == http.StatusInsufficientStorage {
 		e.RetryAfter = cmp.Or(e.RetryAfter, roomAfter)

@@ -22,6 +22,7 @@ type sender struct {
 	base      *url.URL
 	http      *http.Client
 	caller    atomic.Pointer[caller]
+	people    atomic.Pointer[people] // nil: all requests are sent with the credentials of caller
 	userAgent string
 	stall     time.Duration
 	retryFor  time.Duration
@@ -33,7 +34,6 @@ type sender struct {
 
 	slots    *slots
 	person   func(context.Context) (uid uint32, ok bool) // Config.Person
-	lockout  lockout
 	circuit  *circuit
 	contents contents
 	stats    statsTable
@@ -130,7 +130,12 @@ func (s *sender) send(ctx context.Context, r *request) (*http.Response, error) {
 	unpaused, stop := s.pause.within(ctx)
 	defer stop()
 	queued := time.Now()
-	own, err := s.slots.enter(unpaused, s.of(ctx), r.op)
+	who := s.of(ctx)
+	as, err := s.callerOf(who, r.op)
+	if err != nil {
+		return nil, err
+	}
+	own, err := s.slots.enter(unpaused, who, r.op)
 	if err != nil {
 		if paused := s.pause.refused(r.op); paused != nil && ctx.Err() == nil {
 			return nil, paused
@@ -141,23 +146,23 @@ func (s *sender) send(ctx context.Context, r *request) (*http.Response, error) {
 		s.slots.leave(own)
 		return nil, paused
 	}
-	probe, err := s.lockout.enter()
+	probe, err := as.lockout.enter()
 	if err != nil {
 		s.slots.leave(own)
-		return nil, &archive.Error{Op: r.op.doing, Kind: archive.KindUnauthorized, Err: err}
+		return nil, &archive.Error{Op: r.op.doing, Kind: archive.KindUnauthorized, Person: as.person, Err: err}
 	}
 	started := time.Now()
-	a := newAttempt(ctx, s, r.op, own)
+	a := newAttempt(ctx, s, r.op, as, own)
 	resp, err := a.roundTrip(r)
 	took := time.Since(started)
 	if err == nil && s.circuit.answered(resp.StatusCode) {
 		s.log.Info("the service answers again")
 	}
 	if err == nil && !accepted(r, resp) {
-		err = refusal(r.op, resp, s.caller.Load().redact)
+		err = refusal(r.op, resp, as)
 		discard(resp.Body)
 	}
-	s.lockout.leave(probe, archive.KindOf(err) == archive.KindUnauthorized, err == nil)
+	as.lockout.leave(probe, archive.KindOf(err) == archive.KindUnauthorized, err == nil)
 	s.observe(r.op, resp, started.Sub(queued), took, err)
 	if err != nil {
 		return nil, err

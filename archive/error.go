@@ -90,6 +90,9 @@ type Error struct {
 	Detail string
 	// RetryAfter is the wait that the service asked for, 0 for none.
 	RetryAfter time.Duration
+	// Person is the user of this machine with whose credentials it was refused, Printable; empty for
+	// those that everything else is sent with.
+	Person string
 	// Unsent: the request was not sent, because the circuit breaker is open or the machine sleeps.
 	Unsent bool
 	// Err is the cause, if any.
@@ -101,6 +104,9 @@ func (e *Error) Error() string {
 	s := e.Kind.String()
 	if e.Op != "" {
 		s = e.Op + ": " + s
+	}
+	if e.Person != "" {
+		s += " for the user " + e.Person + " of this machine"
 	}
 	if e.Status != 0 {
 		s += fmt.Sprintf(" (HTTP %d)", e.Status)
@@ -124,6 +130,16 @@ func KindOf(err error) Kind {
 		return e.Kind
 	}
 	return KindOther
+}
+
+// Whose returns the user of this machine whose credentials the service refuses; empty if err says
+// nothing of that kind, or says it of those that everything else is sent with.
+func Whose(err error) string {
+	var e *Error
+	if errors.As(err, &e) && e.Kind == KindUnauthorized {
+		return e.Person
+	}
+	return ""
 }
 
 // RetryAfter is the wait that the service asked for in the first *Error of err's chain, 0 for none.

@@ -18,6 +18,7 @@ import (
 	"github.com/archivefs/archivefs/fs/internal/node"
 	"github.com/archivefs/archivefs/fs/internal/pictures"
 	"github.com/archivefs/archivefs/fs/internal/remote"
+	"github.com/archivefs/archivefs/fs/internal/rights"
 	"github.com/archivefs/archivefs/fs/internal/staging"
 	"github.com/archivefs/archivefs/fs/internal/tree"
 	"github.com/archivefs/archivefs/fs/internal/watch"
@@ -62,8 +63,13 @@ func New(opts Options) *FileSystem {
 	opts.List.WithAutoExport = true
 	f := &FileSystem{opts: opts, log: opts.Log}
 	f.kernel = &node.Kernel{UID: opts.UID, GID: opts.GID, Umask: opts.Umask, Trust: kernelTrust, Memory: &f.memory}
+	people := staging.People{Of: Person}
+	if opts.People != nil {
+		f.kernel.Judge = rights.New(rights.Config{People: opts.People, Archive: opts.Archive, Person: Person, TTL: opts.TTL, Now: opts.Now})
+		opts.Archive, people.As = f.kernel.Judge.Share(opts.Archive), rights.As
+	}
 	f.staging = staging.New(staging.Config{
-		Spool: opts.Spool, State: opts.State, Async: opts.Async, Settle: opts.Settle, Number: opts.Number, ReadOnly: opts.ReadOnly, WhileAlive: node.WhileAlive, Person: Person,
+		Spool: opts.Spool, State: opts.State, Async: opts.Async, Settle: opts.Settle, Number: opts.Number, ReadOnly: opts.ReadOnly, WhileAlive: node.WhileAlive, People: people,
 		Rewritten: func(doc archive.ID) { f.control.BytesChanged(doc) },
 	}, opts.Now)
 	var prefetching context.Context
@@ -137,6 +143,14 @@ func (f *FileSystem) Recover() {
 	f.keeper.Start()
 }
 
+// PeopleChanged says that users have other credentials (Options.People): what waits for them is tried
+// again, and the service is asked anew what each of them may see.
+func (f *FileSystem) PeopleChanged() {
+	f.kernel.Judge.Reset()
+	f.control.InvalidateAll()
+	f.staging.Hasten()
+}
+
 // answered is called when the service has answered a request for data.
 func (f *FileSystem) answered() {
 	f.staging.Wake()
@@ -166,6 +180,7 @@ func (f *FileSystem) Close(ctx context.Context) error {
 func (f *FileSystem) Refresh(ctx context.Context) error {
 	f.Service.OutdateAll()
 	f.control.InvalidateAll()
+	f.kernel.Judge.Reset()
 	f.Root.Tree.DoubtAll(f.Root)
 	if err := f.Root.Tree.LoadFolders(ctx, f.Root, tree.NeedNames); err != nil {
 		return err

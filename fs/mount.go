@@ -68,7 +68,7 @@ func (f *FileSystem) mount(dir string, detach func() error) (*Mount, error) {
 	f.kernel.Passthrough.Begin(asBacker(server))
 	f.kernel.Mounts.Learn(dir)
 	m := &Mount{Dir: dir, fs: f, server: server, conn: conn, ended: make(chan struct{}), releasing: make(chan struct{})}
-	if f.opts.Herald != nil && f.opts.Watch > 0 && !f.opts.ReadOnly {
+	if f.opts.Herald != nil && f.opts.Watch > 0 && !f.opts.ReadOnly && f.opts.People == nil {
 		f.kernel.Announcements.Start(f.opts.Herald, dir)
 	}
 	if conn.hasEpochs() {

@@ -11,6 +11,7 @@ import (
 	"github.com/archivefs/archivefs/fs/internal/control"
 	"github.com/archivefs/archivefs/fs/internal/node"
 	"github.com/archivefs/archivefs/fs/internal/remote"
+	"github.com/archivefs/archivefs/fs/internal/rights"
 	"github.com/archivefs/archivefs/fs/internal/view"
 	"github.com/archivefs/archivefs/internal/spool"
 	"github.com/archivefs/archivefs/internal/state"
@@ -24,6 +25,9 @@ type Search = control.Saved
 
 // Archive is the interface of the archive service that the file system needs.
 type Archive = remote.Archive
+
+// People says whose credentials an Archive knows.
+type People = rights.People
 
 // Notifier is told what a person should know who looks at no terminal.
 type Notifier = remote.Notifier
@@ -108,6 +112,9 @@ type Options struct {
 	Umask       uint32
 	// AllowOther permits access by other users; the kernel then checks permissions.
 	AllowOther bool
+	// People are the users whose credentials the Archive knows: each sees what the service shows to
+	// them, and changes it in their name. Nil: all see the same. Listings are asked for on nobody's behalf.
+	People People
 	// ReadSearches returns the saved searches that the mount shows as directories; nil: none.
 	ReadSearches func() ([]Search, error)
 	// ReadAhead is how many document prefetches may be in flight; 0 disables them.
@@ -121,7 +128,8 @@ type Options struct {
 	// Watch is how often a folder is listed again that somebody looked at lately; 0 for never.
 	Watch time.Duration
 	// Herald tells programs that wait for events of a folder what others have changed there, and that
-	// documents have thumbnails now; nil, or a Watch of 0, tells nothing.
+	// documents have thumbnails now; nil, or a Watch of 0, tells nothing. With People nothing is told, because
+	// all who watch a folder would hear the names that only some may see.
 	Herald Herald
 	// Listings bounds how many folders' listings are kept in memory.
 	Listings int

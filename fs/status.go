@@ -53,6 +53,8 @@ type Status struct {
 	Health   string `json:"health"`
 	// Cure says what to do while the service refuses the credentials.
 	Cure string `json:"cure,omitempty"`
+	// People are the users that have credentials of their own, nil without Options.People.
+	People *PeopleStatus `json:"people,omitempty"`
 	// Disk says why the disk of StateDir takes no files; empty while it does.
 	Disk string `json:"disk,omitempty"`
 	// LastErrors are the last few errors, newest first. While the service is away the first says why.
@@ -65,6 +67,13 @@ type Status struct {
 	// Kept is what is kept on this machine, nil if nothing is.
 	Kept    *KeptStatus  `json:"kept,omitempty"`
 	Uploads UploadStatus `json:"uploads"`
+}
+
+// PeopleStatus describes the users of this machine that the service knows.
+type PeopleStatus struct {
+	Mapped int `json:"mapped"` // how many there are
+	// Refused are those whose credentials the service refuses.
+	Refused []string `json:"refused,omitempty"`
 }
 
 // CacheStatus has the statistics of the caches.
@@ -137,6 +146,18 @@ const (
 	HealthFailing = "failing" // an upload failed and waits for a decision
 )
 
+// publicStatus is what everybody may know who uses the mount.
+func (f *FileSystem) publicStatus() Status {
+	s := Status{
+		Version: f.opts.Version, Service: f.opts.Source, Mounted: f.Started, PID: f.opts.PID, Content: string(f.opts.Mode),
+		ReadOnly: f.opts.ReadOnly, Health: HealthOK, Requests: []archive.OperationStats{}, Uploads: UploadStatus{List: []UploadInfo{}},
+	}
+	if f.Service.Away() != nil {
+		s.Health = HealthAway
+	}
+	return s
+}
+
 // Status returns the current status.
 func (f *FileSystem) Status() Status {
 	failures := f.Service.Failures.List()
@@ -151,6 +172,10 @@ func (f *FileSystem) Status() Status {
 		},
 		Kept:    f.keeper.Status(),
 		Uploads: UploadStatus{Sending: f.staging.Uploading(), Bytes: used, List: []UploadInfo{}},
+	}
+	if f.opts.People != nil {
+		s.People = &PeopleStatus{}
+		s.People.Mapped, s.People.Refused = f.opts.People.Mapped()
 	}
 	if err := f.staging.Spool.Disk(); err != nil && !f.opts.ReadOnly {
 		s.Health, s.Disk = HealthDisk, err.Error()

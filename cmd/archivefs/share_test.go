@@ -9,7 +9,7 @@ import (
 
 func TestShareSamba(t *testing.T) {
 	conf := filepath.Join(isolate(t), "archive.toml")
-	if err := os.WriteFile(conf, []byte("[profile.office]\nbase-url = \"https://archive.example\"\n[profile.tax]\nmountpoint = \"/srv/tax\"\n"), 0o600); err != nil {
+	if err := os.WriteFile(conf, []byte("[profile.office]\nbase-url = \"https://archive.example\"\n[profile.tax]\nmountpoint = \"/srv/tax\"\n[profile.people]\nmap-users = \"/etc/archivefs/people.toml\"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	tests := []struct {
@@ -19,6 +19,8 @@ func TestShareSamba(t *testing.T) {
 		{[]string{"office"}, []string{"[office]", "path = /mnt/office", "force user = archive", "oplocks = no", "xattr_tdb:file = /var/lib/samba/archivefs-office.tdb"}, []string{"valid users", "preexec"}},
 		{[]string{"--name=Steuer", "--allow=@tax anna", "tax"}, []string{"[Steuer]", "path = /srv/tax", "valid users = @tax anna"}, nil},
 		{[]string{"--each", "office"}, []string{"path = /mnt/office-%u", "root preexec = /usr/bin/systemctl start archivefs@office-%u"}, []string{"force user"}},
+		{[]string{"people"}, []string{"[people]", "path = /mnt/people", "oplocks = no"}, []string{"force user", "preexec"}},
+		{[]string{"--unit", "people"}, []string{"[Service]\n# Scanners", "ARCHIVEFS_SETTLE=10s", "smbd close-share people"}, []string{"ARCHIVEFS_UID", "ALLOW_OTHER"}},
 		{[]string{"--unit", "--as=root", "office"}, []string{"ARCHIVEFS_UID=0 ARCHIVEFS_GID=0", "ARCHIVEFS_SETTLE=10s", "ExecStartPost=-+/usr/bin/smbcontrol smbd close-share office", "ExecStop=\nExecStop=-/usr/bin/archivefs unmount --default-mountpoint=/mnt/%i %i\nExecStopPost=-+/usr/bin/smbcontrol smbd close-share office"}, []string{"[office]"}},
 	}
 	for _, tt := range tests {

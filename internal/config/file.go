@@ -181,11 +181,4 @@ func (p *parser) option(into Layer, source Source, name string, line int, value 
 	into[name] = Value{Text: text, Source: source, File: p.file.Path, Line: line, Mistyped: err != nil}
 }
 
-func (p *parser) keys() []string {
-	keys := []string{Mountpoint}
-	for name := range p.options {
-		keys = append(keys, name)
-	}
-	slices.Sort(keys)
-	return keys
-}
+func (p *parser) keys() []string { return append(p.names(), Mountpoint) }

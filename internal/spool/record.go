@@ -27,8 +27,10 @@ type Record struct {
 	// by a later run too. One that is created and queued (Recall) is to be committed again as
 	// it is.
 	Queued bool `json:"queued,omitempty"`
-	// UID is the user whose close queued it, 0 if that is not known: people take turns in the queue.
-	UID uint32 `json:"uid,omitempty"`
+	// UID is the user of this machine who made it or closed it last, 0 if that is not known, or, with
+	// ByRoot, root: people take turns in the queue, and the archive may know each of them (Person).
+	UID    uint32 `json:"uid,omitempty"`
+	ByRoot bool   `json:"byRoot,omitempty"`
 	// Settling (queued) says that its writer may come back to it, so that it is neither sent nor
 	// checked for its end before it has been left alone for a while.
 	Settling bool `json:"settling,omitempty"`
@@ -107,6 +109,16 @@ type Record struct {
 	// Had is the name of that document, printable, where the archive had it before, in this
 	// folder or another one, and made no new one. Else it is empty.
 	Had string `json:"had,omitempty"`
+}
+
+// Person returns the user of this machine on whose behalf it is sent; false if that is not known.
+func (r *Record) Person() (uid uint32, known bool) { return r.UID, r.UID != 0 || r.ByRoot }
+
+// By sets on whose behalf it is sent, and changes nothing if that is not known.
+func (r *Record) By(uid uint32, known bool) {
+	if known {
+		r.UID, r.ByRoot = uid, uid == 0
+	}
 }
 
 // documentName is the name to send.

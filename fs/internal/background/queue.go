@@ -31,6 +31,10 @@ var ErrMoot = errors.New("there is nothing to archive")
 // requests: it may still take effect, and says nothing about other jobs.
 var ErrInDoubt = errors.New("it may still take effect")
 
+// ErrOwn is part of the error of an attempt that could not be accepted for a reason that says nothing
+// about the jobs of others.
+var ErrOwn = errors.New("it waits alone")
+
 // ErrAway says that Drain gave up because the service is away.
 var ErrAway = errors.New("the service does not answer")
 
@@ -299,7 +303,7 @@ func (q *Queue[J]) run(j *job[J]) {
 // +checklocks:q.mu
 func (q *Queue[J]) loseLocked(j *job[J], err error) {
 	j.tries++
-	if j.late = errors.Is(err, ErrInDoubt); j.late {
+	if j.late = errors.Is(err, ErrInDoubt); j.late || errors.Is(err, ErrOwn) {
 		j.due = j.tried.Add(q.pause(j.tries))
 		return
 	}

@@ -507,3 +507,37 @@ func seq(first, end int) (all []int) {
 
 // hundred is whose an upload of these tests is: one of a hundred that follow each other.
 func hundred(up int) uint32 { return uint32(up / 100) }
+
+// What waits for a reason of its own keeps nothing else waiting, and Drain does not wait for it.
+func TestWhatWaitsAloneHoldsUpNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q, a, ups := newTestQueue(t, 2*AtOnce+1, time.Hour)
+		alone := fmt.Errorf("%w: %w", ErrOwn, &archive.Error{Kind: archive.KindUnreachable, Unsent: true})
+		for _, up := range ups[:2*AtOnce] {
+			a.fails(up, alone, alone)
+		}
+		for _, up := range ups {
+			q.Add(up)
+		}
+		synctest.Wait()
+		if got := a.attempts(ups[2*AtOnce]); got != 1 || a.tried() != len(ups) {
+			t.Errorf("%d attempts at what does not wait, %d at all", got, a.tried())
+		}
+		q.Wake() // another request was answered, which says nothing about them
+		synctest.Wait()
+		if a.tried() != len(ups) {
+			t.Errorf("%d attempts after Wake", a.tried())
+		}
+		if err := q.Drain(t.Context()); !errors.Is(err, ErrAway) {
+			t.Error(err)
+		}
+		q.Hasten()
+		synctest.Wait()
+		if got := len(a.order); got != len(ups) {
+			t.Errorf("%d of %d have succeeded", got, len(ups))
+		}
+		if err := q.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+}

@@ -110,7 +110,7 @@ func newDesk(t *testing.T, readOnly, allowDelete bool) *desk {
 	s := staging.New(staging.Config{
 		Spool: spooltest.Empty(t), State: kept, ReadOnly: readOnly,
 		WhileAlive: func(ctx context.Context) (context.Context, func()) { return ctx, func() {} },
-		Person:     func(context.Context) (uint32, bool) { return 0, false },
+		People:     staging.People{Of: func(context.Context) (uint32, bool) { return 0, false }},
 	}, time.Now)
 	s.Contents = content.New(t.Context(), content.Config{
 		Config: remote.Config{Archive: d.service, TTL: time.Hour, Listings: 16, Log: log, Now: time.Now, Work: new(background.Work), Answers: s.Wake},
@@ -126,7 +126,7 @@ func newDesk(t *testing.T, readOnly, allowDelete bool) *desk {
 // put creates an empty file.
 func (d *desk) put(t *testing.T, in *tree.Dir, name string, temporary bool) *tree.Entry {
 	t.Helper()
-	e, err := d.create(in, name, temporary)
+	e, err := d.create(t.Context(), in, name, temporary)
 	if err != nil {
 		t.Fatal(err)
 	}

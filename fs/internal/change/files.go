@@ -32,7 +32,7 @@ func (c *Files) CreateOpen(ctx context.Context, d *tree.Dir, name string, a cont
 	if err := c.Folders.mayHold(d, name); err != nil {
 		return nil, nil, err
 	}
-	e, err := c.create(d, name, temporary)
+	e, err := c.create(ctx, d, name, temporary)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -51,14 +51,14 @@ func (c *Files) CreateOpen(ctx context.Context, d *tree.Dir, name string, a cont
 
 // create puts an empty file into the spool and shows it. If a document is hidden under the name,
 // create shows that document, which gets the new bytes.
-func (c *Files) create(d *tree.Dir, name string, temporary bool) (*tree.Entry, error) {
+func (c *Files) create(ctx context.Context, d *tree.Dir, name string, temporary bool) (*tree.Entry, error) {
 	if d.Reach(name) != nil {
 		return nil, errno.ErrTaken
 	}
 	if e := c.showAgain(d, name); e != nil {
 		return e, nil
 	}
-	r := c.s.Record(d, name, nil)
+	r := c.s.People.Sign(ctx, c.s.Record(d, name, nil))
 	if r.Temporary = temporary; temporary {
 		r.Written = ""
 	}

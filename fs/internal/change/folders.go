@@ -44,13 +44,13 @@ func (c *Folders) Mkdir(ctx context.Context, d *tree.Dir, name string) (*tree.En
 		return nil, errno.ErrNotFree
 	}
 	if c.queuesFolders(d) {
-		return c.s.Folders.Add(d, name, false)
+		return c.s.Folders.Add(ctx, d, name, false)
 	}
 	id, err := c.createFolder(ctx, d, name)
 	switch {
 	case err != nil && c.s.Async && archive.Away(err):
 		_ = c.s.Service.Answered(err) // so that the next folder is queued without a request
-		return c.s.Folders.Add(d, name, archive.Doubtful(err))
+		return c.s.Folders.Add(ctx, d, name, archive.Doubtful(err))
 	case err != nil:
 		return nil, err
 	}

@@ -51,10 +51,19 @@ type Mount interface {
 	Folders
 	Files
 	Uploads
-	// Status returns the content of status.json.
-	Status() any
+	// Status returns the content of status.json for the user of a request.
+	Status(ctx context.Context) any
+	Rights
 	// RereadSearches reads the saved searches again, and passes them to SetSearches.
 	RereadSearches() error
+}
+
+// Rights say what the user of a request may see.
+type Rights interface {
+	// Whose names the credentials of the user: hits of one name are not for another one.
+	Whose(ctx context.Context) string
+	// Sees returns nil if the user sees a document, wherever it lies.
+	Sees(ctx context.Context, doc archive.ID) error
 }
 
 // Service is the part of the archive service that the control directory uses.
@@ -163,8 +172,8 @@ func (t *Tree) InvalidateAll() {
 	t.searches.InvalidateAll()
 }
 
-func (t *Tree) status(context.Context) ([]byte, error) {
-	text, err := json.MarshalIndent(t.mount.Status(), "", "  ")
+func (t *Tree) status(ctx context.Context) ([]byte, error) {
+	text, err := json.MarshalIndent(t.mount.Status(ctx), "", "  ")
 	if err != nil {
 		return nil, failed("status", Name, fmt.Errorf("status: %w", err))
 	}

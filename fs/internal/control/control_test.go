@@ -33,6 +33,8 @@ type fakeMount struct {
 	uploads []Upload            // pending
 	locals  []Upload
 	kept    []archive.ID
+	whose   string               // the credentials of whoever asks
+	hidden  map[archive.ID]error // what Sees returns for documents
 	// Search and Locate fail with these.
 	searchErr, locateErr, rereadErr error
 
@@ -129,7 +131,11 @@ func (m *fakeMount) Discard(id string) error {
 	return errno.ErrSending
 }
 
-func (m *fakeMount) Status() any { return map[string]string{"health": "ok"} }
+func (m *fakeMount) Status(context.Context) any { return map[string]string{"health": "ok"} }
+
+func (m *fakeMount) Whose(context.Context) string { return m.whose }
+
+func (m *fakeMount) Sees(_ context.Context, doc archive.ID) error { return m.hidden[doc] }
 
 // tree is the control directory of a mount, with a clock.
 func tree(m *fakeMount) (t *Tree, now *time.Time) {
@@ -552,4 +558,22 @@ func TestReadOnly(t *testing.T) {
 			t.Errorf("%q has %+v, %v", path, a, err)
 		}
 	}
+}
+
+// Users with other credentials have other hits, and data that somebody else has asked for is only for those
+// who see the document.
+func TestUsersHaveHitsOfTheirOwn(t *testing.T) {
+	m := &fakeMount{hits: []archive.Hit{{Document: 1, Name: "bill", Folder: 3}}, data: map[archive.ID]archive.DocumentData{1: {ID: 1}}}
+	tr, _ := tree(m)
+	lists(t, tr, "search/bill", "bill")
+	m.whose, m.hits = "1.0", nil
+	lists(t, tr, "search/bill")
+	m.whose = ""
+	lists(t, tr, "search/bill", "bill")
+	finds[*Link](t, tr, "by-id/1")
+	m.hidden = map[archive.ID]error{1: syscall.ENOENT}
+	wantErrno(t, tr, "by-id/1", syscall.ENOENT)
+	wantErrno(t, tr, "documents/1", syscall.ENOENT)
+	m.hidden = map[archive.ID]error{1: syscall.EACCES}
+	wantErrno(t, tr, "by-id/1", syscall.EACCES)
 }

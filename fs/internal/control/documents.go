@@ -28,6 +28,9 @@ type about struct {
 // about requests the data of a document. The listing of its folder takes precedence: it has lengths
 // and dates that the data lacks.
 func (t *Tree) about(ctx context.Context, id archive.ID) (about, error) {
+	if err := t.mount.Sees(ctx, id); err != nil {
+		return about{}, err
+	}
 	got, err := t.abouts.Get(ctx, id, func(ctx context.Context) (about, error) {
 		data, err := t.mount.Data(ctx, id)
 		if err != nil {

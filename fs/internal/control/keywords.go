@@ -63,8 +63,8 @@ func (t *Tree) withKept(ctx context.Context, word string, hits archive.Hits, err
 			continue
 		}
 		a, err := t.about(ctx, id)
-		if archive.KindOf(err) == archive.KindNotFound {
-			continue // somebody removed or archived it
+		if k := archive.KindOf(err); k == archive.KindNotFound || k == archive.KindForbidden {
+			continue // somebody removed or archived it, or it is not for this user
 		}
 		if err != nil {
 			return hits, err

@@ -115,7 +115,7 @@ func (t *Tree) search(ctx context.Context, asked question) (*found, error) {
 	if asked.err != nil {
 		return nil, errno.Refuse(syscall.EINVAL, archive.Printable(asked.err.Error()))
 	}
-	got, err := t.searches.Get(ctx, asked.key, func(ctx context.Context) (*found, error) {
+	got, err := t.searches.Get(ctx, t.keyOf(ctx, asked), func(ctx context.Context) (*found, error) {
 		folder, err := t.mount.FolderNamed(ctx, asked.q.In)
 		if err != nil {
 			return nil, err
@@ -138,6 +138,14 @@ func (t *Tree) search(ctx context.Context, asked question) (*found, error) {
 		return nil, errno.Refuse(syscall.ENOTSUP, "the service has no search: "+err.Error())
 	}
 	return got.Value, err
+}
+
+// keyOf is the key of the hits that are for the user of a request.
+func (t *Tree) keyOf(ctx context.Context, asked question) string {
+	if as := t.mount.Whose(ctx); as != "" {
+		return as + "\x00\x00" + asked.key
+	}
+	return asked.key
 }
 
 // found has the hits of a search. Links have the names of the documents, made unique as in a

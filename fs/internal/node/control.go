@@ -143,6 +143,9 @@ type controlDir struct {
 
 func (n *controlDir) Lookup(ctx context.Context, name string, out *fuse.EntryOut) (*fusefs.Inode, syscall.Errno) {
 	found, err := n.dir.Lookup(ctx, name)
+	if err == nil {
+		err = n.k.guardControl(ctx, found)
+	}
 	if err != nil {
 		return nil, n.k.controlErrno(err)
 	}
@@ -200,9 +203,12 @@ func (n *controlDir) Unlink(_ context.Context, name string) syscall.Errno {
 	return n.k.controlErrno(n.dir.Remove(name))
 }
 
-func (n *controlDir) Setxattr(_ context.Context, attr string, data []byte, _ uint32) syscall.Errno {
+func (n *controlDir) Setxattr(ctx context.Context, attr string, data []byte, _ uint32) syscall.Errno {
 	if n.dir.SetAttr == nil {
 		return syscall.ENOTSUP
+	}
+	if err := n.k.owns(ctx); err != nil {
+		return n.k.controlErrno(err)
 	}
 	return n.k.controlErrno(n.dir.SetAttr(attr, data))
 }

@@ -33,9 +33,25 @@ type dirNode struct {
 
 // RootNode makes the node of the root directory.
 func (k *Kernel) RootNode() fusefs.InodeEmbedder {
-	root := &dirNode{d: k.Root, k: k}
+	root := k.nodeOfDir(k.Root)
 	k.Root.Node.Store(root.EmbeddedInode())
 	return root
+}
+
+// nodeOfDir makes the node of a directory.
+func (k *Kernel) nodeOfDir(d *tree.Dir) fusefs.InodeEmbedder {
+	if k.Judge != nil {
+		return &guardedDir{dirNode{d: d, k: k}}
+	}
+	return &dirNode{d: d, k: k}
+}
+
+// nodeOfFile makes the node of a file in a directory.
+func (k *Kernel) nodeOfFile(f *staging.File) fusefs.InodeEmbedder {
+	if k.Judge != nil {
+		return &guardedFile{fileNode{f: f, k: k}}
+	}
+	return &fileNode{f: f, k: k}
 }
 
 // dirHandle is an open directory. It shows one listing, fixed when it is read from its beginning.
@@ -51,6 +67,7 @@ type dirHandle struct {
 	looked  int           // entries that were sent with attributes
 	extra   bool          // the saved searches come behind the entries
 	out     fuse.DirEntry // of last; the library copies it
+	guard   *guardedDir   // looks up what has changed since the listing; nil if all see the same
 }
 
 // nodeOf returns the inode of an entry. A directory has one inode for its lifetime. The library finds
@@ -60,13 +77,13 @@ func (n *dirNode) nodeOf(ctx context.Context, e *tree.Entry) *fusefs.Inode {
 		return n.attach(ctx, e.Dir)
 	}
 	f := staging.FileOf(n.d, e)
-	return n.NewInode(ctx, &fileNode{f: f, k: n.k}, fusefs.StableAttr{Mode: fuse.S_IFREG, Ino: f.Ino, Gen: f.Generation()})
+	return n.NewInode(ctx, n.k.nodeOfFile(f), fusefs.StableAttr{Mode: fuse.S_IFREG, Ino: f.Ino, Gen: f.Generation()})
 }
 
 // attach returns the inode of the directory. The first call makes it, below n.
 func (n *dirNode) attach(ctx context.Context, d *tree.Dir) *fusefs.Inode {
 	d.Attached.Do(func() {
-		d.Node.Store(n.NewInode(ctx, &dirNode{d: d, k: n.k}, fusefs.StableAttr{Mode: fuse.S_IFDIR, Ino: d.Ino, Gen: d.Gen}))
+		d.Node.Store(n.NewInode(ctx, n.k.nodeOfDir(d), fusefs.StableAttr{Mode: fuse.S_IFDIR, Ino: d.Ino, Gen: d.Gen}))
 	})
 	return inodeOf(d)
 }
@@ -270,6 +287,9 @@ func (h *dirHandle) Lookup(ctx context.Context, name string, out *fuse.EntryOut)
 		return nil, syscall.ENODATA
 	}
 	if e == nil || e.Name != name || h.n.d.Get(name) != e {
+		if h.guard != nil {
+			return h.guard.Lookup(ctx, name, out)
+		}
 		return h.n.Lookup(ctx, name, out) // changed since the listing
 	}
 	h.n.k.fillEntry(h.n.d, e, out)
@@ -309,7 +329,7 @@ func (n *dirNode) Create(ctx context.Context, name string, flags uint32, mode ui
 	if e.Doc.Load() == nil {
 		out.SetAttrTimeout(keepNew)
 	}
-	return n.nodeOf(ctx, e), n.k.opened(h), 0, 0
+	return n.nodeOf(ctx, e), n.k.opened(ctx, h), 0, 0
 }
 
 // errNoLinks refuses links and special files.
@@ -389,8 +409,8 @@ func (n *dirNode) Rename(ctx context.Context, name string, newParent fusefs.Inod
 	if into, ok := newParent.(*controlDir); ok && into.dir.Keyword != "" {
 		return n.addKeyword(ctx, name, into.dir, newName)
 	}
-	to, ok := newParent.(*dirNode)
-	if !ok {
+	to := dirOf(newParent)
+	if to == nil {
 		return n.k.Errnos.Of("rename", d.PathOf(name), errno.Refuse(syscall.EPERM, "nothing can be put into "+tree.ControlName+" or "+tree.SearchesName))
 	}
 	d.Lease.ExtendTo(&to.d.Lease)

@@ -90,7 +90,7 @@ func (n *fileNode) Open(ctx context.Context, flags uint32) (fusefs.FileHandle, u
 		}
 		if h, size := f.OpenLater(a); h != nil {
 			n.correct(size)
-			return &laterHandle{writeHandle: n.k.opened(h), size: size}, openFlags(false), 0
+			return &laterHandle{writeHandle: n.k.opened(ctx, h), size: size}, openFlags(false), 0
 		}
 		var same bool
 		var err error
@@ -108,7 +108,7 @@ func (n *fileNode) Open(ctx context.Context, flags uint32) (fusefs.FileHandle, u
 	if err != nil {
 		return nil, 0, n.k.Errnos.Of("open", f.Where(), errors.Join(err, v.Close()))
 	}
-	return n.k.opened(h), 0, 0
+	return n.k.opened(ctx, h), 0, 0
 }
 
 // openView opens the document's content, unless the open truncates it, and corrects the length that

@@ -27,7 +27,7 @@ func newKernel(t testing.TB, kind tree.DirKind, service *remotetest.Folder) (*Ke
 	started := time.Now()
 	now := func() time.Time { return started }
 	k := &Kernel{Trust: 1 << 62, Memory: new(background.Memory)}
-	k.Staging = staging.New(staging.Config{WhileAlive: WhileAlive, Person: Person}, now)
+	k.Staging = staging.New(staging.Config{WhileAlive: WhileAlive, People: staging.People{Of: Person}}, now)
 	k.Contents = content.New(context.Background(), content.Config{
 		Config: remote.Config{
 			Archive: service, TTL: time.Hour, Listings: 16, Log: log, Now: now, Work: new(background.Work), Answers: k.Staging.Wake,

@@ -17,6 +17,7 @@ import (
 	"github.com/archivefs/archivefs/fs/internal/control"
 	"github.com/archivefs/archivefs/fs/internal/names"
 	"github.com/archivefs/archivefs/fs/internal/pictures"
+	"github.com/archivefs/archivefs/fs/internal/rights"
 	"github.com/archivefs/archivefs/fs/internal/staging"
 	"github.com/archivefs/archivefs/fs/internal/tree"
 	"github.com/archivefs/archivefs/fs/internal/view"
@@ -40,6 +41,8 @@ type Kernel struct {
 	Files   *change.Files
 	Control *control.Tree
 	Watch   *watch.Watch[*tree.Dir]
+	// Judge decides what each user may see; nil if all see the same.
+	Judge *rights.Judge
 	// Pictures makes thumbnails of what file managers show; nil for none.
 	Pictures *pictures.Maker
 	// Top is the mount point. It is set before the mount is.
@@ -148,8 +151,11 @@ func (k *Kernel) fillEntry(d *tree.Dir, e *tree.Entry, out *fuse.EntryOut) {
 }
 
 // lendName returns the entry timeout of e and extends the lease of d by it. It returns 0 when d does
-// not show e under its name any more.
+// not show e under its name any more, and if each user has to be asked about.
 func (k *Kernel) lendName(d *tree.Dir, e *tree.Entry) time.Duration {
+	if k.Judge != nil {
+		return 0
+	}
 	d.Mu.Lock()
 	defer d.Mu.Unlock()
 	if d.Shown.Held.Names.Get(e.Name) != e {
@@ -166,6 +172,9 @@ func (k *Kernel) lendName(d *tree.Dir, e *tree.Entry) time.Duration {
 // lendAbsence returns the timeout of a negative entry for name and extends the lease of d by it. Junk
 // names, which desktops look up all the time, get the longest one, however old the listing is.
 func (k *Kernel) lendAbsence(d *tree.Dir, name string) time.Duration {
+	if k.Judge != nil {
+		return 0
+	}
 	d.Mu.Lock()
 	defer d.Mu.Unlock()
 	if d.Shown.Reach(name) != nil {
@@ -414,9 +423,14 @@ func (k *Kernel) trustedForLocked(d *tree.Dir, oldest time.Time) time.Duration {
 // lock that an open in flight holds.
 const attrsOnly = -1
 
-// Person returns the user whose program made the request with that context; false if no request has.
+// Person returns the user on whose behalf the context is (rights.As), or whose program made the request
+// with it; false if nobody did. What the kernel requests by itself, such as the release of a file, comes
+// from root and the process 0.
 func Person(ctx context.Context) (uid uint32, ok bool) {
-	if caller, ok := fuse.FromContext(ctx); ok {
+	if uid, some, set := rights.Of(ctx); set {
+		return uid, some
+	}
+	if caller, ok := fuse.FromContext(ctx); ok && (caller.Uid != 0 || caller.Pid != 0) {
 		return caller.Uid, true
 	}
 	return 0, false

@@ -10,6 +10,7 @@ import (
 
 	"github.com/archivefs/archivefs/fs/internal/content"
 	"github.com/archivefs/archivefs/fs/internal/errno"
+	"github.com/archivefs/archivefs/fs/internal/rights"
 	"github.com/archivefs/archivefs/fs/internal/staging"
 )
 
@@ -17,11 +18,15 @@ import (
 type writeHandle struct {
 	*staging.Handle
 	k *Kernel
+	// by is who opened it; false: nobody knows.
+	by    uint32
+	known bool
 }
 
 // opened returns the handle that the kernel gets for h.
-func (k *Kernel) opened(h *staging.Handle) *writeHandle {
+func (k *Kernel) opened(ctx context.Context, h *staging.Handle) *writeHandle {
 	w := &writeHandle{Handle: h, k: k}
+	w.by, w.known = Person(ctx)
 	k.Handles.add(w)
 	return w
 }
@@ -164,8 +169,11 @@ func closeErrno(err error) syscall.Errno {
 	return errno
 }
 
-// Release ends the handle.
+// Release ends the handle. The kernel does not say on whose behalf: on that of whoever opened it.
 func (h *writeHandle) Release(ctx context.Context) syscall.Errno {
+	if h.known {
+		ctx = rights.As(ctx, h.by)
+	}
 	h.k.Handles.remove(h)
 	h.Leave(ctx)
 	return 0

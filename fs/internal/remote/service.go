@@ -126,6 +126,7 @@ func (s *Service) Answered(err error) error {
 	case err == nil, spool.Unanswered(err): // the service answered whether it had arrived
 		s.away.Store(nil)
 		s.Answers()
+	case archive.Whose(err) != "": // it is about one user of this machine
 	case archive.Away(err), archive.KindOf(err) == archive.KindUnauthorized:
 		refused := archive.KindOf(err) == archive.KindUnauthorized
 		s.away.Store(&Failure{Time: s.Now(), Text: err.Error(), refused: refused})

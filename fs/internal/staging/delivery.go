@@ -163,7 +163,7 @@ func (v *delivery) seal(ctx context.Context, f *File, up *spool.Upload, d *tree.
 	err := up.CommitAs(func(r *spool.Record) {
 		meant(r)
 		r.Queued = r.Queued || queued // what a close has promised stays so
-		r.UID, _ = v.s.person(ctx)
+		r.By(v.s.People.Of(ctx))
 	})
 	if err != nil {
 		_ = up.Update(meant) // for a retry; err matters more
@@ -433,7 +433,7 @@ func (s *Area) concludeWithoutID(up *spool.Upload, r *spool.Record, as []archive
 		id = as[0]
 		s.keepTime(r, id)
 	}
-	s.conclude(context.Background(), up, id)
+	s.conclude(s.People.behalf(context.Background(), up), up, id)
 }
 
 // listAgain makes the next listing show the document of an upload that has no place in the tree.

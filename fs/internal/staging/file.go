@@ -201,7 +201,7 @@ func (f *File) mayStage(empty bool) error {
 // +checklocks:f.Commit
 func (f *File) stageLocked(ctx context.Context, empty bool) (*spool.Upload, error) {
 	if empty && f.StaysBeside() {
-		return f.startAnewLocked()
+		return f.startAnewLocked(ctx)
 	}
 	if up := f.Pending(); up != nil {
 		return up, f.unsealLocked(up)
@@ -213,7 +213,7 @@ func (f *File) stageLocked(ctx context.Context, empty bool) (*spool.Upload, erro
 	if d == nil {
 		return nil, syscall.ENOENT
 	}
-	up, err := f.s.Spool.Create(f.s.Record(d, name, f.Document()))
+	up, err := f.s.Spool.Create(f.s.People.Sign(ctx, f.s.Record(d, name, f.Document())))
 	if err != nil {
 		return nil, err
 	}
@@ -269,12 +269,12 @@ func (s *Area) StepAside(d *tree.Dir, e *tree.Entry) {
 // startAnewLocked makes the file a new one and returns its bytes. What it stood for is another file,
 // with a numbered name, from then on.
 // +checklocks:f.Commit
-func (f *File) startAnewLocked() (*spool.Upload, error) {
+func (f *File) startAnewLocked(ctx context.Context) (*spool.Upload, error) {
 	d, name := f.Place()
 	if d == nil {
 		return nil, syscall.ENOENT
 	}
-	up, err := f.s.Create(f.s.Record(d, name, nil))
+	up, err := f.s.Create(f.s.People.Sign(ctx, f.s.Record(d, name, nil)))
 	if err != nil {
 		return nil, err
 	}

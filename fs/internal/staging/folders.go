@@ -20,8 +20,8 @@ import (
 type queuedFolders struct{ s *Area }
 
 // Add queues a new folder and shows it. doubtful says that an earlier request may have created it.
-func (q *queuedFolders) Add(d *tree.Dir, name string, doubtful bool) (*tree.Entry, error) {
-	up, err := q.s.Spool.CreateFolder(q.s.Record(d, name, nil), doubtful)
+func (q *queuedFolders) Add(ctx context.Context, d *tree.Dir, name string, doubtful bool) (*tree.Entry, error) {
+	up, err := q.s.Spool.CreateFolder(q.s.People.Sign(ctx, q.s.Record(d, name, nil)), doubtful)
 	if err != nil {
 		return nil, err
 	}

@@ -27,7 +27,7 @@ func newArea(t *testing.T, c Config, service *remotetest.Folder) (*Area, *tree.D
 	now := func() time.Time { return started }
 	c.Spool = spooltest.Empty(t)
 	c.WhileAlive = func(ctx context.Context) (context.Context, func()) { return ctx, func() {} }
-	c.Person = func(context.Context) (uint32, bool) { return 1001, true }
+	c.People.Of = func(context.Context) (uint32, bool) { return 1001, true }
 	s := New(c, now)
 	s.Contents = content.New(t.Context(), content.Config{
 		Config: remote.Config{Archive: service, TTL: time.Hour, Listings: 16, Log: log, Now: now, Work: new(background.Work), Answers: s.Wake},

@@ -28,7 +28,7 @@ func Recover(s *Area) {
 			s.Folders.made(up, r.Document)
 		case r.State == spool.Confirmed:
 			s.cacheBytes(up, r.Document)
-			s.Service.Work.Go(func() { s.conclude(context.Background(), up, r.Document) })
+			s.Service.Work.Go(func() { s.conclude(s.People.behalf(context.Background(), up), up, r.Document) })
 		case r.Queued:
 			s.await(up)
 			if r.Settling {

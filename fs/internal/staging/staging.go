@@ -3,6 +3,7 @@ package staging
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -36,8 +37,43 @@ type Config struct {
 	// WhileAlive returns a context that ends when the caller of a request is killed, but not when
 	// the caller is merely interrupted. stop ends the watch.
 	WhileAlive func(ctx context.Context) (alive context.Context, stop func())
-	// Person returns the user who made a request; false if nobody did.
-	Person func(ctx context.Context) (uid uint32, ok bool)
+	// People say on whose behalf something happens.
+	People People
+}
+
+// People say on whose behalf something happens.
+type People struct {
+	// Of returns the user who made a request; false if nobody did.
+	Of func(ctx context.Context) (uid uint32, known bool)
+	// As returns a context for requests on behalf of a user. If it is nil, what is done in the
+	// background is done on nobody's behalf.
+	As func(ctx context.Context, uid uint32) context.Context
+}
+
+// Sign returns a record of what the user does who made a request.
+func (p *People) Sign(ctx context.Context, r spool.Record) spool.Record {
+	r.By(p.Of(ctx))
+	return r
+}
+
+// behalf returns ctx for what happens to an upload in the background.
+func (p *People) behalf(ctx context.Context, up *spool.Upload) context.Context {
+	r := up.Record()
+	uid, known := r.Person()
+	if p.As == nil || !known {
+		return ctx
+	}
+	return p.As(ctx, uid)
+}
+
+// queued returns attempt as an attempt of the queue on behalf of the one whose upload it is.
+func (p *People) queued(attempt func(context.Context, *spool.Upload) (bool, error)) func(context.Context, *spool.Upload) (bool, error) {
+	return func(ctx context.Context, up *spool.Upload) (wait bool, err error) {
+		if wait, err = attempt(p.behalf(ctx, up), up); archive.Whose(err) != "" {
+			err = fmt.Errorf("%w: %w", background.ErrOwn, err)
+		}
+		return wait, err
+	}
 }
 
 // Area is everything that waits on this machine for the archive: files and folders, each an upload
@@ -56,7 +92,7 @@ type Area struct {
 	readOnly   bool
 	rewritten  func(doc archive.ID)
 	whileAlive func(ctx context.Context) (alive context.Context, stop func())
-	person     func(ctx context.Context) (uid uint32, ok bool)
+	People     People
 	repeats    repeats
 
 	Delivery delivery
@@ -86,12 +122,12 @@ const busy = 20 * time.Millisecond
 // New returns an Area in which nothing waits.
 func New(c Config, now func() time.Time) *Area {
 	s := &Area{
-		Spool: c.Spool, state: c.State, Async: c.Async, settle: c.Settle, number: c.Number, readOnly: c.ReadOnly, rewritten: c.Rewritten, whileAlive: c.WhileAlive, person: c.Person,
+		Spool: c.Spool, state: c.State, Async: c.Async, settle: c.Settle, number: c.Number, readOnly: c.ReadOnly, rewritten: c.Rewritten, whileAlive: c.WhileAlive, People: c.People,
 		waiting: map[folderRef][]*spool.Upload{}, holders: map[string]*File{},
 		queuedDirs: map[string]*tree.Dir{}, cutOff: map[string]bool{},
 	}
 	s.Delivery, s.Placing, s.Folders = delivery{s}, placing{s}, queuedFolders{s}
-	s.queue = background.New(s.attempt, s.deliverable, whose, now)
+	s.queue = background.New(s.People.queued(s.attempt), s.deliverable, whose, now)
 	s.queue.Busy = func() bool { return time.Since(time.Unix(0, s.queued.Load())) < busy }
 	return s
 }

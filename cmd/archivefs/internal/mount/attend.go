@@ -121,6 +121,9 @@ func (s *session) renew(ctx context.Context, c *cli.Context) {
 	if err := s.reread(ctx, c); err != nil {
 		s.log.Warnf("options and credentials stay as they are: %v", err)
 	}
+	if err := s.rereadPeople(ctx); err != nil {
+		s.log.Warnf("the users of the mount and their credentials stay as they are: %v", err)
+	}
 	if err := s.fs.Refresh(ctx); err != nil {
 		s.log.Warnf("the archive service cannot be asked anew: %v", err)
 		return
@@ -148,7 +151,27 @@ func (s *session) reread(ctx context.Context, c *cli.Context) error {
 	if err := settings.ReadCaller(again, fresh); err != nil { //nolint:contextcheck // it is the context of again
 		return err
 	}
-	return s.client.SetCredentials(fresh.Client.Credentials)
+	if err := s.client.SetCredentials(fresh.Client.Credentials); err != nil {
+		return err
+	}
+	s.settings.Client.Credentials = fresh.Client.Credentials
+	return nil
+}
+
+// rereadPeople reads the file of --map-users, and the secrets that it names, again.
+func (s *session) rereadPeople(ctx context.Context) error {
+	if s.settings.People == nil {
+		return nil
+	}
+	people, err := s.settings.People.Again(ctx)
+	if err == nil {
+		err = s.setPeople(ctx, people, s.settings.Client.Credentials)
+	}
+	if err != nil {
+		return err
+	}
+	s.fs.PeopleChanged()
+	return nil
 }
 
 // cureOfRefusal says what to do when the service refuses the credentials. If there is only a key,

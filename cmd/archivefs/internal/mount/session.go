@@ -55,6 +55,8 @@ type clientCloser interface {
 	fs.Archive
 	BaseURL() string
 	SetCredentials(cred apiclient.Credentials) error
+	SetPeople(all *apiclient.People) error
+	fs.People
 	Doubt()
 	Pause(ctx context.Context, grace time.Duration) error
 	Resume()
@@ -97,6 +99,12 @@ func (s *session) open(ctx context.Context) error {
 		o.Cure = cureOfRefusal(s.settings.Client.Credentials, s.settings.Mountpoint, os.Getpid())
 	}
 	o.Herald = s.herald
+	if s.settings.People != nil {
+		o.People = s.client
+		if err := s.setPeople(ctx, s.settings.People, s.settings.Client.Credentials); err != nil {
+			return err
+		}
+	}
 	if s.settings.Embedded {
 		o.Watch = 0 // nobody else changes its archive
 	}
@@ -142,6 +150,15 @@ func (s *session) open(ctx context.Context) error {
 	s.later(o.Spool.Close)
 	s.fs, s.spool = fs.New(o), o.Spool //nolint:contextcheck // what it prefetches ends with the mount
 	return s.showMetrics(ctx)
+}
+
+// setPeople reads the credentials of the users of the mount. own are those of the mount.
+func (s *session) setPeople(ctx context.Context, people *settings.People, own apiclient.Credentials) error {
+	all, err := people.Resolve(ctx, own, s.client.BaseURL())
+	if err != nil {
+		return err
+	}
+	return s.client.SetPeople(all)
 }
 
 // listingMemory bounds the memory of packed listings, which take some 100 bytes for each document.

@@ -177,6 +177,9 @@ func (all *Choices) read() error {
 	if err != nil {
 		return err
 	}
+	if err := s.ReadPeople(c.Context); err != nil {
+		return err
+	}
 	if err := tryClient(s, apiclient.Credentials{CloudID: c.String("cloud-id"), User: c.String("user")}); err != nil {
 		return err
 	}

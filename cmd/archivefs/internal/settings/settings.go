@@ -2,8 +2,10 @@ package settings
 
 import (
 	"cmp"
+	"context"
 	"math"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"time"
@@ -107,6 +109,10 @@ func viewFlags() []cli.Flag {
 		&cli.BoolFlag{Name: "nonempty", EnvVars: command.Env("NONEMPTY"), Usage: "mount over a directory that is not empty, and hide its files"},
 		&cli.BoolFlag{Name: "noexec", EnvVars: command.Env("NOEXEC"), Usage: "let no program that is a document be run"},
 		&cli.BoolFlag{Name: "allow-other", EnvVars: command.Env("ALLOW_OTHER"), Usage: "let other users in (needs user_allow_other in /etc/fuse.conf, or root)"},
+		&cli.StringFlag{
+			Name: "map-users", EnvVars: command.Env("MAP_USERS"), TakesFile: true,
+			Usage: "let other users in, each with the credentials that `FILE` has for them, to see and change what the service permits them",
+		},
 		&cli.IntFlag{Name: "uid", EnvVars: command.Env("UID"), DefaultText: "you", Usage: "all files belong to the user `NUMBER`"},
 		&cli.IntFlag{Name: "gid", EnvVars: command.Env("GID"), DefaultText: "yours", Usage: "all files belong to the group `NUMBER`"},
 		&cli.StringFlag{Name: "fsname", EnvVars: command.Env("FSNAME"), DefaultText: "the address of the service", Usage: "show `NAME` as the source in the table of mounts"},
@@ -140,7 +146,9 @@ type Mount struct {
 	KeepFree   int64
 	Drain      time.Duration // how long the end of the mount waits for uploads
 	Client     apiclient.Config
-	Login      string // where the credentials are stored; empty if options name them
+	Login      string  // where the credentials are stored; empty if options name them
+	MapUsers   string  // the file that says who the users are; empty for none
+	People     *People // what it says; nil without it
 	Fs         fs.Options
 }
 
@@ -174,13 +182,16 @@ func readSettings(c *cli.Context, profile string) (*Mount, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := s.ReadPeople(c.Context); err != nil {
+		return nil, err
+	}
 	return s, ReadCaller(c, s)
 }
 
-// ReadOptions reads all options except the credentials.
+// ReadOptions reads all options except the credentials and the file of --map-users.
 func ReadOptions(c *cli.Context, profile string) (*Mount, error) {
 	s := &Mount{Profile: profile}
-	for _, read := range []func(*cli.Context, *Mount) error{readService, readCaches, readView, readOwner, readMetrics, readNotify} {
+	for _, read := range []func(*cli.Context, *Mount) error{readService, readCaches, readView, readOwner, readMapUsers, readMetrics, readNotify} {
 		if err := read(c, s); err != nil {
 			return nil, err
 		}
@@ -362,6 +373,35 @@ func readOwner(c *cli.Context, s *Mount) error {
 	}
 	s.Fs.Umask = uint32(mask)
 	return nil
+}
+
+// readMapUsers reads whether users have credentials of their own. Those users are let in, and the service
+// decides what they may do.
+func readMapUsers(c *cli.Context, s *Mount) error {
+	path := c.String("map-users")
+	switch {
+	case path == "":
+		return nil
+	case s.Embedded:
+		return config.WrongOption("map-users", "the embedded service has no users; name a service with --base-url, archivefs serve is one")
+	}
+	var err error
+	if s.MapUsers, err = filepath.Abs(path); err != nil { // it is read again later
+		return err
+	}
+	s.Fs.AllowOther = true
+	if !c.IsSet("umask") {
+		s.Fs.Umask = 0
+	}
+	return nil
+}
+
+// ReadPeople reads the file of --map-users, if there is one.
+func (s *Mount) ReadPeople(ctx context.Context) (err error) {
+	if s.MapUsers != "" {
+		s.People, err = ReadPeople(ctx, s.MapUsers)
+	}
+	return err
 }
 
 // owner is the value of --uid or --gid, by default that of the process.

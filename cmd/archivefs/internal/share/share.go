@@ -41,8 +41,9 @@ func sambaCommand() *cli.Command {
 			"   archivefs share samba office >/etc/samba/office.conf\n" +
 			"   archivefs share samba --unit office >/etc/systemd/system/archivefs@office.service.d/samba.conf\n\n" +
 			"All users of the share use one mount, with the credentials of the profile: the archive sees one\n" +
-			"user. With --each everybody has a mount of his own, of the profile PROFILE-USER, and the archive\n" +
-			"sees who it was.",
+			"user. If the profile has map-users, they use one mount, each with credentials of his own, and the\n" +
+			"archive sees who it was. With --each everybody has a mount of his own, of the profile\n" +
+			"PROFILE-USER.",
 		Flags: []cli.Flag{
 			command.ConfigFlag(),
 			&cli.StringFlag{Name: "name", DefaultText: "PROFILE", Usage: "the `NAME` of the share"},
@@ -90,6 +91,9 @@ func printSamba(c *cli.Context) error {
 		return settings.NoProfile(files, profile, "")
 	default:
 		s.Path = cmp.Or(settings.PlaceOf(files, profile), "/mnt/"+profile)
+		if config.Merge(files.Layers(profile), settings.Alternatives)["map-users"].Text != "" {
+			s.User = "" // Samba acts as the user of the client, whom the mount tells from others
+		}
 	}
 	if c.Bool("unit") {
 		return printUnit(c.App.Writer, &s)
@@ -100,30 +104,34 @@ func printSamba(c *cli.Context) error {
 
 // printUnit prints the drop-in for the unit that mounts the archive.
 func printUnit(out io.Writer, s *samba.Share) error {
-	owner, err := user.Lookup(s.User)
-	var unknown user.UnknownUserError
-	if errors.As(err, &unknown) {
-		return fmt.Errorf("there is no user %s on this machine; as root, useradd --system --user-group %s makes one, or name another with --as", s.User, s.User)
+	entrance := ""
+	if s.User != "" {
+		owner, err := user.Lookup(s.User)
+		var unknown user.UnknownUserError
+		if errors.As(err, &unknown) {
+			return fmt.Errorf("there is no user %s on this machine; as root, useradd --system --user-group %s makes one, or name another with --as", s.User, s.User)
+		}
+		if err != nil {
+			return err
+		}
+		entrance = fmt.Sprintf(`# Samba, which is another user, may enter, and the files belong to that user.
+Environment=ARCHIVEFS_ALLOW_OTHER=true ARCHIVEFS_UID=%s ARCHIVEFS_GID=%s ARCHIVEFS_UMASK=007
+`, owner.Uid, owner.Gid)
 	}
-	if err != nil {
-		return err
-	}
-	_, err = fmt.Fprintf(out, `# For the unit that mounts the archive of a share, by: archivefs share samba --unit
+	_, err := fmt.Fprintf(out, `# For the unit that mounts the archive of a share, by: archivefs share samba --unit
 [Unit]
 Before=smbd.service
 
 [Service]
-# Samba, which is another user, may enter, and the files belong to that user.
-Environment=ARCHIVEFS_ALLOW_OTHER=true ARCHIVEFS_UID=%[1]s ARCHIVEFS_GID=%[2]s ARCHIVEFS_UMASK=007
-# Scanners write page by page, and under the same names every day.
+%[1]s# Scanners write page by page, and under the same names every day.
 Environment=ARCHIVEFS_SETTLE=10s ARCHIVEFS_INBOX_COLLISION=number
 # Clients are connected to the mount that there was before. They connect again at once.
-ExecStartPost=-+/usr/bin/smbcontrol smbd close-share %[3]s
+ExecStartPost=-+/usr/bin/smbcontrol smbd close-share %[2]s
 # A share that has clients is in the mount, so it is closed after the end of the mount, which is no
 # failure. Closed before, it would close half-written files as if they were complete.
 ExecStop=
 ExecStop=-/usr/bin/archivefs unmount --default-mountpoint=/mnt/%%i %%i
-ExecStopPost=-+/usr/bin/smbcontrol smbd close-share %[3]s
-`, owner.Uid, owner.Gid, s.Name)
+ExecStopPost=-+/usr/bin/smbcontrol smbd close-share %[2]s
+`, entrance, s.Name)
 	return err
 }

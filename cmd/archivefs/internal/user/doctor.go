@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"os"
 	"os/exec"
@@ -87,7 +88,7 @@ func checkup(c *cli.Context) ([]doctor.Finding, error) {
 	case p.settings.Embedded:
 		findings = append(findings, p.data()...)
 	default:
-		findings = append(findings, p.service()...)
+		findings = append(append(findings, p.service()...), p.people()...)
 	}
 	return slices.Concat(findings, p.mounts(), p.shares(), doctor.NFS("/etc", mounted.Archives())), nil
 }
@@ -181,10 +182,61 @@ func (p *patient) machine() []doctor.Finding {
 	return []doctor.Finding{
 		doctor.Device("/dev/fuse", root),
 		doctor.Helper("fusermount3", root),
-		doctor.OtherUsers(p.c.Bool("allow-other"), mounted.MayLetOthersIn(os.Geteuid(), mounted.FuseConf)),
+		doctor.OtherUsers(p.letsIn(), mounted.MayLetOthersIn(os.Geteuid(), mounted.FuseConf)),
 		doctor.Kernel(unix.ByteSliceToString(name.Release[:]), doctor.Privileged(string(status))),
-		doctor.Index("/etc/updatedb.conf", root || p.c.Bool("allow-other")),
+		doctor.Index("/etc/updatedb.conf", root || p.letsIn()),
 	}
+}
+
+// letsIn reports whether other users are to be let in.
+func (p *patient) letsIn() bool { return p.c.Bool("allow-other") || p.c.String("map-users") != "" }
+
+// people checks the file of --map-users, and asks the service about the credentials of each user that it
+// names.
+func (p *patient) people() (findings []doctor.Finding) {
+	const check = "users"
+	if p.settings.MapUsers == "" {
+		return nil
+	}
+	var all *apiclient.People
+	err := p.settings.ReadPeople(p.c.Context)
+	if err == nil {
+		all, err = p.settings.People.Resolve(p.c.Context, p.settings.Client.Credentials, p.settings.Client.BaseURL)
+	}
+	if err != nil {
+		return []doctor.Finding{doctor.Fail(check, err.Error(), "correct that; nothing is mounted before")}
+	}
+	named := slices.Collect(maps.Values(all.Of))
+	if all.Others != nil {
+		named = append(named, *all.Others)
+	}
+	slices.SortFunc(named, func(a, b apiclient.Person) int { return strings.Compare(a.Name, b.Name) })
+	for _, who := range named {
+		if err := p.ask(who); archive.KindOf(err) == archive.KindUnauthorized {
+			findings = append(findings, doctor.Fail(check, "the service refuses the credentials of "+who.Name+" in "+p.settings.MapUsers,
+				"put valid ones where the file has them from, then send the mount SIGHUP"))
+		}
+	}
+	if len(findings) == 0 {
+		findings = append(findings, doctor.Fine(check, p.settings.People.InWords()))
+	}
+	return findings
+}
+
+// ask asks the service for the top of the archive with the credentials of a user.
+func (p *patient) ask(who apiclient.Person) error {
+	if who.Own {
+		return nil // they are checked already
+	}
+	cfg := p.settings.Client
+	cfg.RetryFor, cfg.Log, cfg.Credentials = -1, nil, who.Credentials
+	client, err := apiclient.New(cfg)
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	_, err = client.Children(p.c.Context, 0)
+	return err
 }
 
 // data checks the directory of the embedded service.

@@ -121,6 +121,9 @@ func printStatus(out io.Writer, dir string, s *fs.Status) error {
 	if s.Cure != "" {
 		t.row("what to do\t%s", s.Cure)
 	}
+	if s.People != nil {
+		t.row("users\t%s", peopleInWords(s.People))
+	}
 	if s.Disk != "" {
 		t.row("disk\t%s", s.Disk)
 	}
@@ -137,6 +140,15 @@ func printStatus(out io.Writer, dir string, s *fs.Status) error {
 	t.row("traffic\t%s sent, %s received", command.Size(sent), command.Size(received))
 	t.requests(s.Requests)
 	return t.w.Flush()
+}
+
+// peopleInWords says who has credentials of their own.
+func peopleInWords(p *fs.PeopleStatus) string {
+	text := command.Doing(p.Mapped, "user", "has credentials of its own", "have credentials of their own")
+	if len(p.Refused) > 0 {
+		text += "; the service refuses those of " + strings.Join(p.Refused, ", ")
+	}
+	return text
 }
 
 // mendedInWords says when something that had failed succeeded.

@@ -1,0 +1,478 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"syscall"
+
+	fusefs "github.com/hanwen/go-fuse/v2/fs"
+	"github.com/hanwen/go-fuse/v2/fuse"
+
+	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/fs/internal/control"
+	"github.com/archivefs/archivefs/fs/internal/errno"
+	"github.com/archivefs/archivefs/fs/internal/inode"
+	"github.com/archivefs/archivefs/fs/internal/staging"
+	"github.com/archivefs/archivefs/fs/internal/tree"
+)
+
+// Where users see different parts of one mount (Kernel.Judge), its nodes are guarded: each request is
+// answered only if its user sees what it is about. The kernel keeps no names then, because it would show
+// them to everybody: it asks for each name of a path, on behalf of whoever uses the path. It keeps
+// attributes and pages, which nobody gets who has not looked up the name, or opened the file, before.
+//
+// The service knows nothing of what is not archived yet: whoever sees its folder sees it, and nobody but
+// the one who made it changes it.
+
+// guardedDir is a directory of which each user sees a part.
+type guardedDir struct{ dirNode }
+
+// guardedFile is a file that some users see.
+type guardedFile struct{ fileNode }
+
+// dirOf returns the directory of a node, nil if it stands for something else.
+func dirOf(node fusefs.InodeEmbedder) *dirNode {
+	switch n := node.(type) {
+	case *dirNode:
+		return n
+	case *guardedDir:
+		return &n.dirNode
+	}
+	return nil
+}
+
+// sees returns nil if the user of a request sees the directory, and all above it.
+func (k *Kernel) sees(ctx context.Context, d *tree.Dir) error {
+	_, everything, err := k.Judge.Everything(ctx)
+	for ; !everything && err == nil && d.Kind != tree.RootDir; d = d.Above() {
+		parent := d.Above()
+		switch {
+		case parent == nil:
+			return syscall.ENOENT // it is shown no more
+		case d.IsLocal(), d.Kind == tree.InboxesDir:
+		case d.Kind == tree.InboxDir:
+			err = k.Judge.Inbox(ctx, d.ID())
+		default:
+			err = k.Judge.Folder(ctx, parent.ID(), d.ID())
+		}
+	}
+	return err
+}
+
+// seesEntry returns nil if the user of a request, who sees d, sees an entry of it.
+func (k *Kernel) seesEntry(ctx context.Context, d *tree.Dir, e *tree.Entry) error {
+	if e.Dir != nil {
+		return k.sees(ctx, e.Dir)
+	}
+	if doc := e.Doc.Load(); doc != nil {
+		return k.Judge.Document(ctx, d.ID(), doc.ID)
+	}
+	return nil
+}
+
+// seesFile returns nil if the user of a request sees the file.
+func (k *Kernel) seesFile(ctx context.Context, f *staging.File) error {
+	d, _ := f.Place()
+	if d == nil {
+		return nil // whoever has it open still has it
+	}
+	if err := k.sees(ctx, d); err != nil {
+		return err
+	}
+	if doc := f.Document(); doc != nil {
+		return k.Judge.Document(ctx, d.ID(), doc.ID)
+	}
+	return nil
+}
+
+// seesName returns nil if the user of a request sees d, unless a name in d is of something that the user of a request does not see.
+func (k *Kernel) seesName(ctx context.Context, d *tree.Dir, name string) error {
+	if err := k.sees(ctx, d); err != nil {
+		return err
+	}
+	if d.Kind == tree.RootDir && (name == tree.ControlName || name == tree.SearchesName) {
+		return nil
+	}
+	e, err := d.Tree.Lookup(ctx, d, name)
+	if err != nil {
+		return nil //nolint:nilerr // what follows says so
+	}
+	return k.seesEntry(ctx, d, e)
+}
+
+// errHidden refuses a new name that a document or a folder has which its user does not see.
+var errHidden = errno.Refuse(syscall.EEXIST, "the name is taken by something that you may not see")
+
+// mayMake returns nil if the user of a request may make a name in d, as far as d shows something under
+// it.
+func (k *Kernel) mayMake(ctx context.Context, d *tree.Dir, name string) error {
+	if err := k.sees(ctx, d); err != nil {
+		return err
+	}
+	if err := k.seesName(ctx, d, name); errors.Is(err, syscall.ENOENT) {
+		return errHidden
+	} else if err != nil {
+		return err
+	}
+	return nil
+}
+
+// errOthers refuses a change of what another user has made, and the archive does not have yet.
+var errOthers = errno.Refuse(syscall.EACCES, "it belongs to another user until it is archived")
+
+// mayChange returns nil unless another user has made an entry that waits to be archived.
+func (k *Kernel) mayChange(ctx context.Context, e *tree.Entry) error {
+	if e == nil {
+		return nil
+	}
+	up := e.Upload()
+	if up == nil {
+		return nil
+	}
+	r := up.Record()
+	if uid, known := r.Person(); known && !k.Judge.Own(ctx, uid) {
+		return errOthers
+	}
+	return nil
+}
+
+// mayChangeName returns nil if the user of a request may take away or replace what has a name in d.
+func (k *Kernel) mayChangeName(ctx context.Context, d *tree.Dir, name string) error {
+	if err := k.seesName(ctx, d, name); err != nil {
+		return err
+	}
+	return k.mayChange(ctx, d.Reach(name))
+}
+
+// visible returns the entries of d that the user of a request sees.
+func (k *Kernel) visible(ctx context.Context, d *tree.Dir, all []*tree.Entry) ([]*tree.Entry, error) {
+	_, everything, err := k.Judge.Everything(ctx)
+	if everything || err != nil {
+		return all, err
+	}
+	var docs, folders []archive.ID
+	for _, e := range all {
+		if doc := e.Doc.Load(); doc != nil {
+			docs = append(docs, doc.ID)
+		} else if e.Dir != nil && !e.Dir.IsLocal() && e.Dir.Kind != tree.InboxesDir {
+			folders = append(folders, e.Dir.ID())
+		}
+	}
+	anything := func(archive.ID) bool { return true }
+	seesDoc, seesFolder := anything, anything
+	if len(docs) > 0 {
+		if seesDoc, err = k.Judge.Documents(ctx, d.ID(), docs); err != nil {
+			return nil, err
+		}
+	}
+	switch {
+	case len(folders) == 0:
+	case d.Kind == tree.InboxesDir || d.Kind == tree.InboxDir:
+		seesFolder, err = k.Judge.Inboxes(ctx, folders)
+	default:
+		seesFolder, err = k.Judge.Folders(ctx, d.ID(), folders)
+	}
+	if err != nil {
+		return nil, err
+	}
+	var seen []*tree.Entry
+	for _, e := range all {
+		doc := e.Doc.Load()
+		switch {
+		case doc != nil && !seesDoc(doc.ID):
+		case doc == nil && e.Dir != nil && !e.Dir.IsLocal() && e.Dir.Kind != tree.InboxesDir && !seesFolder(e.Dir.ID()):
+		default:
+			seen = append(seen, e)
+		}
+	}
+	return seen, nil
+}
+
+// allows is sees as the answer to a request.
+func (n *guardedDir) allows(ctx context.Context, op string) syscall.Errno {
+	return n.refusal(op, "", n.k.sees(ctx, n.d))
+}
+
+// refusal logs why a request is refused that is about a name in the directory, or about itself.
+func (n *guardedDir) refusal(op, name string, err error) syscall.Errno {
+	if err == nil {
+		return 0
+	}
+	path := n.d.Path()
+	if name != "" {
+		path = n.d.PathOf(name)
+	}
+	return n.k.Errnos.Of(op, path, err)
+}
+
+// Lookup implements fusefs.NodeLookuper.
+func (n *guardedDir) Lookup(ctx context.Context, name string, out *fuse.EntryOut) (*fusefs.Inode, syscall.Errno) {
+	if err := n.k.seesName(ctx, n.d, name); err != nil {
+		return nil, n.refusal("lookup", name, err)
+	}
+	return n.dirNode.Lookup(ctx, name, out)
+}
+
+// Getattr implements fusefs.NodeGetattrer. The root has attributes for everybody.
+func (n *guardedDir) Getattr(ctx context.Context, h fusefs.FileHandle, out *fuse.AttrOut) syscall.Errno {
+	if n.d.Kind != tree.RootDir {
+		if errno := n.allows(ctx, "stat"); errno != 0 {
+			return errno
+		}
+	}
+	return n.dirNode.Getattr(ctx, h, out)
+}
+
+// Statx implements fusefs.NodeStatxer.
+func (n *guardedDir) Statx(ctx context.Context, h fusefs.FileHandle, flags, mask uint32, out *fuse.StatxOut) syscall.Errno {
+	if n.d.Kind != tree.RootDir {
+		if errno := n.allows(ctx, "stat"); errno != 0 {
+			return errno
+		}
+	}
+	return n.dirNode.Statx(ctx, h, flags, mask, out)
+}
+
+// Setattr implements fusefs.NodeSetattrer.
+func (n *guardedDir) Setattr(ctx context.Context, h fusefs.FileHandle, in *fuse.SetAttrIn, out *fuse.AttrOut) syscall.Errno {
+	if errno := n.allows(ctx, "change"); errno != 0 {
+		return errno
+	}
+	return n.dirNode.Setattr(ctx, h, in, out)
+}
+
+// OpendirHandle implements fusefs.NodeOpendirHandler. The handle shows what its user sees, and the kernel
+// keeps nothing of it.
+func (n *guardedDir) OpendirHandle(ctx context.Context, flags uint32) (fusefs.FileHandle, uint32, syscall.Errno) {
+	if errno := n.allows(ctx, "list"); errno != 0 {
+		return nil, 0, errno
+	}
+	opened, _, no := n.dirNode.OpendirHandle(ctx, flags)
+	h, ok := opened.(*dirHandle)
+	if no != 0 || !ok {
+		return nil, 0, no
+	}
+	if h.keep {
+		h.keep = false
+		n.list.closed()
+	}
+	h.guard = n
+	h.need()
+	entries, err := n.k.visible(ctx, n.d, h.entries)
+	if err != nil {
+		return nil, 0, n.refusal("list", "", err)
+	}
+	h.entries = entries
+	return h, 0, 0
+}
+
+// Create implements fusefs.NodeCreater.
+func (n *guardedDir) Create(ctx context.Context, name string, flags uint32, mode uint32, out *fuse.EntryOut) (*fusefs.Inode, fusefs.FileHandle, uint32, syscall.Errno) {
+	if err := n.k.mayMake(ctx, n.d, name); err != nil {
+		return nil, nil, 0, n.refusal("create", name, err)
+	}
+	return n.dirNode.Create(ctx, name, flags, mode, out)
+}
+
+// Mknod implements fusefs.NodeMknoder.
+func (n *guardedDir) Mknod(ctx context.Context, name string, mode, dev uint32, out *fuse.EntryOut) (*fusefs.Inode, syscall.Errno) {
+	if err := n.k.mayMake(ctx, n.d, name); err != nil {
+		return nil, n.refusal("mknod", name, err)
+	}
+	return n.dirNode.Mknod(ctx, name, mode, dev, out)
+}
+
+// Mkdir implements fusefs.NodeMkdirer.
+func (n *guardedDir) Mkdir(ctx context.Context, name string, mode uint32, out *fuse.EntryOut) (*fusefs.Inode, syscall.Errno) {
+	if err := n.k.mayMake(ctx, n.d, name); err != nil {
+		return nil, n.refusal("mkdir", name, err)
+	}
+	return n.dirNode.Mkdir(ctx, name, mode, out)
+}
+
+// Unlink implements fusefs.NodeUnlinker.
+func (n *guardedDir) Unlink(ctx context.Context, name string) syscall.Errno {
+	if err := n.k.mayChangeName(ctx, n.d, name); err != nil {
+		return n.refusal("remove", name, err)
+	}
+	return n.dirNode.Unlink(ctx, name)
+}
+
+// Rmdir implements fusefs.NodeRmdirer.
+func (n *guardedDir) Rmdir(ctx context.Context, name string) syscall.Errno {
+	if err := n.k.mayChangeName(ctx, n.d, name); err != nil {
+		return n.refusal("rmdir", name, err)
+	}
+	return n.dirNode.Rmdir(ctx, name)
+}
+
+// Rename implements fusefs.NodeRenamer.
+func (n *guardedDir) Rename(ctx context.Context, name string, newParent fusefs.InodeEmbedder, newName string, flags uint32) syscall.Errno {
+	err := n.k.mayChangeName(ctx, n.d, name)
+	if to := dirOf(newParent); err == nil && to != nil {
+		if err = n.k.mayMake(ctx, to.d, newName); err == nil {
+			err = n.k.mayChangeName(ctx, to.d, newName)
+		}
+	}
+	if err != nil {
+		return n.refusal("rename", name, err)
+	}
+	return n.dirNode.Rename(ctx, name, newParent, newName, flags)
+}
+
+// Getxattr implements fusefs.NodeGetxattrer.
+func (n *guardedDir) Getxattr(ctx context.Context, name string, dest []byte) (uint32, syscall.Errno) {
+	if errno := n.allows(ctx, "getxattr"); errno != 0 {
+		return 0, errno
+	}
+	return n.dirNode.Getxattr(ctx, name, dest)
+}
+
+// Setxattr implements fusefs.NodeSetxattrer. What is set on a directory is kept on this machine, and holds
+// for all users.
+func (n *guardedDir) Setxattr(ctx context.Context, name string, value []byte, flags uint32) syscall.Errno {
+	if err := n.k.owns(ctx); err != nil {
+		return n.refusal("setxattr", "", err)
+	}
+	return n.dirNode.Setxattr(ctx, name, value, flags)
+}
+
+// Removexattr implements fusefs.NodeRemovexattrer.
+func (n *guardedDir) Removexattr(ctx context.Context, name string) syscall.Errno {
+	if err := n.k.owns(ctx); err != nil {
+		return n.refusal("removexattr", "", err)
+	}
+	return n.dirNode.Removexattr(ctx, name)
+}
+
+// Listxattr implements fusefs.NodeListxattrer.
+func (n *guardedDir) Listxattr(ctx context.Context, dest []byte) (uint32, syscall.Errno) {
+	if errno := n.allows(ctx, "listxattr"); errno != 0 {
+		return 0, errno
+	}
+	return n.dirNode.Listxattr(ctx, dest)
+}
+
+// allows returns 0 if the user of a request sees the file.
+func (n *guardedFile) allows(ctx context.Context, op string) syscall.Errno {
+	if err := n.k.seesFile(ctx, n.f); err != nil {
+		return n.k.Errnos.Of(op, n.f.Where(), err)
+	}
+	return 0
+}
+
+// allowsChange is allows for a change.
+func (n *guardedFile) allowsChange(ctx context.Context, op string) syscall.Errno {
+	err := n.k.seesFile(ctx, n.f)
+	if err == nil {
+		if d, name := n.f.Place(); d != nil {
+			err = n.k.mayChange(ctx, d.Reach(name))
+		}
+	}
+	if err != nil {
+		return n.k.Errnos.Of(op, n.f.Where(), err)
+	}
+	return 0
+}
+
+// Getattr implements fusefs.NodeGetattrer. Whoever has a file open has passed Open.
+func (n *guardedFile) Getattr(ctx context.Context, h fusefs.FileHandle, out *fuse.AttrOut) syscall.Errno {
+	if h == nil {
+		if errno := n.allows(ctx, "stat"); errno != 0 {
+			return errno
+		}
+	}
+	return n.fileNode.Getattr(ctx, h, out)
+}
+
+// Statx implements fusefs.NodeStatxer.
+func (n *guardedFile) Statx(ctx context.Context, h fusefs.FileHandle, flags, mask uint32, out *fuse.StatxOut) syscall.Errno {
+	if h == nil {
+		if errno := n.allows(ctx, "stat"); errno != 0 {
+			return errno
+		}
+	}
+	return n.fileNode.Statx(ctx, h, flags, mask, out)
+}
+
+// Setattr implements fusefs.NodeSetattrer.
+func (n *guardedFile) Setattr(ctx context.Context, h fusefs.FileHandle, in *fuse.SetAttrIn, out *fuse.AttrOut) syscall.Errno {
+	if h == nil {
+		if errno := n.allowsChange(ctx, "change"); errno != 0 {
+			return errno
+		}
+	}
+	return n.fileNode.Setattr(ctx, h, in, out)
+}
+
+// Open implements fusefs.NodeOpener.
+func (n *guardedFile) Open(ctx context.Context, flags uint32) (fusefs.FileHandle, uint32, syscall.Errno) {
+	allows := n.allows
+	if accessOf(ctx, flags).Write {
+		allows = n.allowsChange
+	}
+	if errno := allows(ctx, "open"); errno != 0 {
+		return nil, 0, errno
+	}
+	return n.fileNode.Open(ctx, flags)
+}
+
+// Access implements fusefs.NodeAccesser.
+func (n *guardedFile) Access(ctx context.Context, mask uint32) syscall.Errno {
+	if errno := n.allows(ctx, "access"); errno != 0 {
+		return errno
+	}
+	return n.fileNode.Access(ctx, mask)
+}
+
+// Getxattr implements fusefs.NodeGetxattrer.
+func (n *guardedFile) Getxattr(ctx context.Context, name string, dest []byte) (uint32, syscall.Errno) {
+	if errno := n.allows(ctx, "getxattr"); errno != 0 {
+		return 0, errno
+	}
+	return n.fileNode.Getxattr(ctx, name, dest)
+}
+
+// Setxattr implements fusefs.NodeSetxattrer.
+func (n *guardedFile) Setxattr(ctx context.Context, name string, value []byte, flags uint32) syscall.Errno {
+	if errno := n.allowsChange(ctx, "setxattr"); errno != 0 {
+		return errno
+	}
+	return n.fileNode.Setxattr(ctx, name, value, flags)
+}
+
+// Removexattr implements fusefs.NodeRemovexattrer.
+func (n *guardedFile) Removexattr(ctx context.Context, name string) syscall.Errno {
+	if errno := n.allowsChange(ctx, "removexattr"); errno != 0 {
+		return errno
+	}
+	return n.fileNode.Removexattr(ctx, name)
+}
+
+// Listxattr implements fusefs.NodeListxattrer.
+func (n *guardedFile) Listxattr(ctx context.Context, dest []byte) (uint32, syscall.Errno) {
+	if errno := n.allows(ctx, "listxattr"); errno != 0 {
+		return 0, errno
+	}
+	return n.fileNode.Listxattr(ctx, dest)
+}
+
+// errOwnersOnly keeps from a user what is about all of them.
+var errOwnersOnly = errno.Refuse(syscall.EACCES, "this is for the user whose mount it is: it is about all users")
+
+// owns returns nil if the user of a request sees everything, as the one whose mount it is.
+func (k *Kernel) owns(ctx context.Context) error {
+	_, everything, err := k.Judge.Everything(ctx)
+	if err == nil && !everything {
+		err = errOwnersOnly
+	}
+	return err
+}
+
+// guardControl returns nil if the user of a request may look up a node of the control directory.
+func (k *Kernel) guardControl(ctx context.Context, found control.Node) error {
+	if found.Number() == inode.Uploads {
+		return k.owns(ctx)
+	}
+	return nil
+}

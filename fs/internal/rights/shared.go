@@ -1,0 +1,80 @@
+package rights
+
+import (
+	"context"
+
+	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/fs/internal/remote"
+)
+
+// shared is an archive service whose listings and lengths are asked for on nobody's behalf, because all
+// people use them. What somebody has made is seen by them at once.
+type shared struct {
+	service
+	judge *Judge
+}
+
+// service is a name for remote.Archive, one of whose methods has that name.
+type service = remote.Archive
+
+// Share returns the service for a mount of several people: what the caches keep for all of them is asked
+// for on nobody's behalf, everything else on behalf of the one who causes it, who sees what comes of it.
+func (j *Judge) Share(s remote.Archive) remote.Archive { return shared{s, j} }
+
+// Upload implements remote.Archive.
+func (s shared) Upload(ctx context.Context, up archive.Upload, body archive.Blob) (archive.ID, error) {
+	id, err := s.service.Upload(ctx, up, body)
+	if err == nil && id != 0 {
+		s.judge.made(ctx, documents, up.Folder, id)
+	}
+	return id, err
+}
+
+// CreateFolder implements remote.Archive.
+func (s shared) CreateFolder(ctx context.Context, parent archive.ID, name string) (archive.Folder, error) {
+	f, err := s.service.CreateFolder(ctx, parent, name)
+	if err == nil && f.ID != 0 {
+		s.judge.made(ctx, folders, parent, f.ID)
+		s.judge.made(ctx, inboxes, 0, f.ID) // it may be in one
+	}
+	return f, err
+}
+
+// Archive implements remote.Archive.
+func (s shared) Archive(ctx context.Context, doc archive.ID, target archive.ArchiveTarget) error {
+	err := s.service.Archive(ctx, doc, target)
+	if err == nil {
+		s.judge.made(ctx, documents, target.Folder, doc)
+	}
+	return err
+}
+
+// Children implements remote.Archive.
+func (s shared) Children(ctx context.Context, parent archive.ID) (archive.Structure, error) {
+	return s.service.Children(Nobody(ctx), parent)
+}
+
+// Structure implements remote.Archive.
+func (s shared) Structure(ctx context.Context, parent archive.ID, lazy bool) (archive.Structure, error) {
+	return s.service.Structure(Nobody(ctx), parent, lazy)
+}
+
+// Inboxes implements remote.Archive.
+func (s shared) Inboxes(ctx context.Context) (archive.Inboxes, error) {
+	return s.service.Inboxes(Nobody(ctx))
+}
+
+// Documents implements remote.Archive.
+func (s shared) Documents(ctx context.Context, folder archive.ID, options archive.ListOptions) ([]archive.Document, error) {
+	return s.service.Documents(Nobody(ctx), folder, options)
+}
+
+// EachDocument implements remote.Archive.
+func (s shared) EachDocument(ctx context.Context, folder archive.ID, options archive.ListOptions, begin func() func(*archive.Document)) error {
+	return s.service.EachDocument(Nobody(ctx), folder, options, begin)
+}
+
+// ContentInfo implements remote.Archive.
+func (s shared) ContentInfo(ctx context.Context, doc archive.ID, rep archive.Representation) (*archive.Content, error) {
+	return s.service.ContentInfo(Nobody(ctx), doc, rep)
+}
