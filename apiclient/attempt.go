@@ -30,6 +30,7 @@ type attempt struct {
 	// A request that was dialled but not connected was not sent.
 	dialled, connected atomic.Bool
 	written            atomic.Bool // the request was written to the connection
+	answered           atomic.Bool // the head of the answer has come
 	conn               atomic.Pointer[net.Conn]
 }
 
@@ -65,6 +66,7 @@ func (a *attempt) roundTrip(r *request) (*http.Response, error) {
 		a.release()
 		return nil, failure
 	}
+	a.answered.Store(true)
 	if a.sender.watch != nil {
 		a.sender.watch(resp)
 	}

@@ -229,6 +229,17 @@ func ended(ctx context.Context, op Operation, last error) *archive.Error {
 	return e
 }
 
+// stall says what the service has not done in a request that has ended because of that.
+func (a *attempt) stall() string {
+	switch {
+	case a.answered.Load():
+		return "nothing of the answer, or too little, came"
+	case a.body != nil && !a.written.Load():
+		return "the service took nothing, or too little,"
+	}
+	return "the service did not answer"
+}
+
 // failure returns the error for one of net/http. Its kind says whether the request may have
 // reached the service.
 func (a *attempt) failure(err error) *archive.Error {
@@ -255,7 +266,7 @@ func (a *attempt) failure(err error) *archive.Error {
 	case errors.Is(context.Cause(a.ctx), errStalled) && unsent:
 		e.Kind, e.Err = archive.KindUnreachable, fmt.Errorf("no connection within %s", a.sender.stall)
 	case errors.Is(context.Cause(a.ctx), errStalled):
-		e.Kind, e.Err = archive.KindTimeout, fmt.Errorf("%w for %s", errStalled, a.sender.stall)
+		e.Kind, e.Err = archive.KindTimeout, fmt.Errorf("%s for %s", a.stall(), a.sender.stall)
 	case unsent:
 		e.Kind = archive.KindUnreachable
 	default:

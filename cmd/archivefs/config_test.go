@@ -200,7 +200,7 @@ ttl = "long"
 func TestNearlyAProfile(t *testing.T) {
 	home := isolate(t)
 	t.Chdir(home)
-	configure(t, home, "[profile.office]\nmountpoint = \"~/Archive\"\n[profile.placeless]\n")
+	path := configure(t, home, "[profile.office]\nmountpoint = \"~/Archive\"\n[profile.placeless]\n")
 	for _, command := range []string{"mount", "unmount", "status", "doctor", "uploads list", "uploads retry", "uploads export", "uploads discard"} {
 		more := map[string][]string{"uploads discard": {"ID"}}[command]
 		line := strings.Fields(command)
@@ -214,6 +214,10 @@ func TestNearlyAProfile(t *testing.T) {
 	}
 	wantCall(t, 2, "an operand is empty", "mount", "office", "")
 	wantCall(t, 2, "an operand is empty", "doctor", "office", "")
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	wantCall(t, 1, `there is no directory "office", and no profile of that name, because the configuration has none; make the directory, or write the section [profile.NAME] in `+path+"\n", "mount", "office")
 }
 
 func TestMountRefusesABrokenConfiguration(t *testing.T) {

@@ -59,7 +59,8 @@ func TestMountWrongUsage(t *testing.T) {
 		args []string
 		says string // what the sentence on standard error names
 	}{
-		{"no operand", []string{}, "MOUNTPOINT"},
+		{"no operand", []string{}, "mount needs the directory to mount at, as in archivefs mount ~/Archive, or a profile that names one; see"},
+		{"three operands", []string{"A", "B", "C"}, "mount takes a PROFILE and a MOUNTPOINT at most, and was given 3 operands; see"},
 		{"two operands", []string{"A", "B"}, "MOUNTPOINT"},
 		{"unknown option", []string{"DIR", "--bogus"}, "bogus"},
 		{"unknown option in -o", []string{"DIR", "-o", "bogus=1"}, "bogus"},

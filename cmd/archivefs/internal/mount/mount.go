@@ -311,5 +311,9 @@ func prepareMountpoint(s *settings.Mount) (stale bool, err error) {
 			return false, fmt.Errorf("mount point: %w", err)
 		}
 	}
+	if s.Word != "" {
+		return false, fmt.Errorf("there is no directory %q, and no profile of that name, because the configuration has none; "+
+			"make the directory, or write the section [profile.NAME] in %s", s.Word, config.Places()[0])
+	}
 	return false, mounted.CheckMountpoint(s.Mountpoint, s.Nonempty)
 }

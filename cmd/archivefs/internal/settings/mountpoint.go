@@ -85,6 +85,9 @@ func (s *Mount) readMountpoint(c *cli.Context, operand string) (err error) {
 		return config.Usagef("the profile %s names no mountpoint; give one, as in archivefs mount %s ~/Archive, "+
 			"or write ./%s for the directory of that name", s.Profile, s.Profile, s.Profile)
 	}
+	if s.Profile == "" && IsNothing(operand) {
+		s.Word = operand
+	}
 	s.Mountpoint, err = filepath.Abs(operand) // a background mount runs in another directory
 	return err
 }

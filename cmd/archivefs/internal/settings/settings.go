@@ -133,23 +133,26 @@ type Mount struct {
 	Chosen     *Choices
 	Profile    string // empty for none
 	Mountpoint string
-	Made       bool   // create the mount point if it is missing
-	Nonempty   bool   // allow a mount point with files
-	Metrics    string // address of the metrics; empty for none
-	Notify     bool   // by notifications of the desktop, where there is one
-	Embedded   bool
-	Data       string
-	Sample     bool
-	StateDir   string
-	CacheSize  int64
-	SpoolSize  int64 // 0: no bound
-	KeepFree   int64
-	Drain      time.Duration // how long the end of the mount waits for uploads
-	Client     apiclient.Config
-	Login      string  // where the credentials are stored; empty if options name them
-	MapUsers   string  // the file that says who the users are; empty for none
-	People     *People // what it says; nil without it
-	Fs         fs.Options
+	// Word is the operand of Mountpoint if there is no such file and it could be the name of a profile, of which there is
+	// none.
+	Word      string
+	Made      bool   // create the mount point if it is missing
+	Nonempty  bool   // allow a mount point with files
+	Metrics   string // address of the metrics; empty for none
+	Notify    bool   // by notifications of the desktop, where there is one
+	Embedded  bool
+	Data      string
+	Sample    bool
+	StateDir  string
+	CacheSize int64
+	SpoolSize int64 // 0: no bound
+	KeepFree  int64
+	Drain     time.Duration // how long the end of the mount waits for uploads
+	Client    apiclient.Config
+	Login     string  // where the credentials are stored; empty if options name them
+	MapUsers  string  // the file that says who the users are; empty for none
+	People    *People // what it says; nil without it
+	Fs        fs.Options
 }
 
 // Read reads and validates all options before anything starts.
@@ -215,7 +218,10 @@ func mountOperands(c *cli.Context, files config.Files) (profile, mountpoint stri
 	case c.NArg() == 2:
 		return "", "", NoProfile(files, c.Args().First(), "; mount takes one MOUNTPOINT, and a PROFILE before it")
 	}
-	return "", "", config.Usagef("mount needs one MOUNTPOINT, and was given %d operands", c.NArg())
+	if c.NArg() == 0 {
+		return "", "", config.Usagef("mount needs the directory to mount at, as in archivefs mount ~/Archive, or a profile that names one")
+	}
+	return "", "", config.Usagef("mount takes a PROFILE and a MOUNTPOINT at most, and was given %d operands", c.NArg())
 }
 
 // readService reads the service and how to call it.

@@ -67,7 +67,7 @@ var english = texts{
 	Retried: "It is sent again.", Discarded: "It is discarded.", NotDone: "That did not work.", MayStill: "The mount does not answer yet. What you have decided may still happen.", Gone: "It is not in the list any more: it may be archived, or somebody has decided.",
 
 	Traffic: "Traffic", TrafficHint: "Bytes to and from the archive service", Sent: "sent", Received: "received", PerSecond: "%s/s",
-	LastMinutes: "the last 5 minutes, at most %s", NoTraffic: "There is nothing to plot yet.",
+	LastMinutes: "the last 5 minutes, at most %s", NoTraffic: "The curve begins in some seconds.",
 
 	Ended: "This page has ended. “archivefs uploads show” opens a new one.", Footer: "This page is for you alone, on this machine. It ends some minutes after you close it.",
 	NotYours: "This page belongs to another user, or was opened by another name.", Spent: "The address of this page works once, in one browser. “archivefs uploads show” opens a new page.",
@@ -105,7 +105,7 @@ var german = texts{
 	Retried: "Sie wird noch einmal gesendet.", Discarded: "Sie ist verworfen.", NotDone: "Das hat nicht geklappt.", MayStill: "Das eingehängte Archiv antwortet noch nicht. Was Sie entschieden haben, geschieht vielleicht noch.", Gone: "Sie steht nicht mehr in der Liste: Vielleicht ist sie archiviert, oder jemand hat entschieden.",
 
 	Traffic: "Datenverkehr", TrafficHint: "Bytes zum Archivdienst und von ihm", Sent: "gesendet", Received: "empfangen", PerSecond: "%s/s",
-	LastMinutes: "die letzten 5 Minuten, höchstens %s", NoTraffic: "Noch gibt es nichts zu zeichnen.",
+	LastMinutes: "die letzten 5 Minuten, höchstens %s", NoTraffic: "Die Kurve beginnt in einigen Sekunden.",
 
 	Ended: "Diese Seite ist beendet. „archivefs uploads show“ öffnet eine neue.", Footer: "Diese Seite ist nur für Sie, auf diesem Rechner. Sie endet einige Minuten, nachdem Sie sie schließen.",
 	NotYours: "Diese Seite gehört jemand anderem oder wurde unter einem anderen Namen geöffnet.", Spent: "Die Adresse dieser Seite gilt einmal, in einem Browser. „archivefs uploads show“ öffnet eine neue Seite.",

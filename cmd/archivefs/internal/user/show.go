@@ -31,7 +31,7 @@ func showCommand() *cli.Command {
 			"page is for you alone, on this machine. The command serves it, and ends some minutes after you\n" +
 			"have closed it, or with Ctrl-C.",
 		Flags: append([]cli.Flag{
-			&cli.BoolFlag{Name: "no-browser", Usage: "print the address, which works once, and open no browser"},
+			&cli.BoolFlag{Name: "no-browser", Usage: "print the address, which works once, and open no browser; without an operand the mount point, too"},
 			&cli.BoolFlag{Name: "window", Usage: "show in a window what goes wrong, as a menu needs it"},
 		}, settings.PlaceFlags()...),
 		Action: func(c *cli.Context) error {
@@ -93,10 +93,10 @@ func servePage(ctx context.Context, c *cli.Context, dir string) error {
 		return fmt.Errorf("serve the page: %w", err)
 	}
 	if c.Bool("no-browser") {
-		_, err = fmt.Fprintln(c.App.Writer, address)
+		_, err = fmt.Fprintln(c.App.Writer, addressLine(address, dir, c.NArg() == 0))
 	} else {
 		_, err = fmt.Fprintf(c.App.Writer, "The uploads of %s are shown in your browser; Ctrl-C ends the page.\n", archive.Printable(dir))
-		go browse(c, page, address)
+		go browse(c, page, dir, address)
 	}
 	if err != nil {
 		return errors.Join(err, ln.Close())
@@ -104,8 +104,16 @@ func servePage(ctx context.Context, c *cli.Context, dir string) error {
 	return page.Serve(ctx, ln)
 }
 
+// addressLine is the address of a page, with the mount point if the page may be one of several.
+func addressLine(address, dir string, several bool) string {
+	if several {
+		address += "  " + archive.Printable(dir)
+	}
+	return address
+}
+
 // browse opens an address in the browser, which may go on in the foreground for as long as it likes.
-func browse(c *cli.Context, page *uploadspage.Page, address string) {
+func browse(c *cli.Context, page *uploadspage.Page, dir, address string) {
 	open := exec.Command("xdg-open", address) //nolint:gosec,noctx // our own address; the browser may outlive us
 	if runtime.GOOS == "darwin" {
 		// The list of processes does not show what is read from standard input.
@@ -118,7 +126,7 @@ func browse(c *cli.Context, page *uploadspage.Page, address string) {
 		return
 	}
 	why := fmt.Sprintf("no browser can be opened: %v", err)
-	command.Say(c.App.ErrWriter, "%s; open this address in one: %s", why, address)
+	command.Say(c.App.ErrWriter, "%s; open this address in one for the uploads of %s: %s", why, archive.Printable(dir), address)
 	if c.Bool("window") {
 		showError(c.Context, why)
 	}
