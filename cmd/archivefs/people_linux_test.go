@@ -332,7 +332,9 @@ func TestMountRefusesAWrongFileOfPeople(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantCall(t, 2, file+`:3: password-file: open /nowhere/pw: no such file or directory`, mount()...)
-	wantCall(t, 2, file+`:3: password-file: open /nowhere/pw: no such file or directory`, mount("--daemon")...)
+	background := start(t, mount("--daemon")...)
+	background.wantExit(2)
+	background.says(file + ":3: password-file: open /nowhere/pw: no such file or directory")
 	wantCall(t, 2, "--map-users: the embedded service has no users; name a service with --base-url", "mount", "--map-users", file, t.TempDir())
 	all := diagnose(t, "--base-url", refusing(t), "--api-key", "k-geheim", "--map-users", file)
 	wantFinding(t, all, "users", doctor.Failure, file+":3: password-file: open /nowhere/pw", "nothing is mounted before")
