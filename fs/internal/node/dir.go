@@ -221,8 +221,8 @@ var dots = [...]string{".", ".."}
 // renew makes the handle show what the directory has by now. SMB servers keep directories open, and read
 // them from the beginning, as rewinddir(3), when a client refreshes its window.
 func (h *dirHandle) renew(ctx context.Context) syscall.Errno {
-	d := h.n.d
-	if h.begun {
+	d, again := h.n.d, h.begun
+	if again {
 		if err := d.Tree.Load(ctx, d, tree.NeedListing); err != nil {
 			return h.n.k.Errnos.Of("list", d.Path(), err)
 		}
@@ -231,11 +231,15 @@ func (h *dirHandle) renew(ctx context.Context) syscall.Errno {
 	d.Mu.Lock()
 	same := d.Shown.Version == h.listing.version
 	d.Mu.Unlock()
-	if !same {
-		h.listing, h.entries = listingOf(d, h.listing.byName)
-		h.listing.searches = h.extra
+	if same && (h.guard == nil || !again) {
+		return 0
 	}
-	return 0
+	h.listing, h.entries = listingOf(d, h.listing.byName)
+	h.listing.searches = h.extra
+	if h.guard == nil {
+		return 0
+	}
+	return h.guard.filter(ctx, h)
 }
 
 func (h *dirHandle) Readdirent(ctx context.Context) (*fuse.DirEntry, syscall.Errno) {

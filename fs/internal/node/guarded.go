@@ -257,13 +257,21 @@ func (n *guardedDir) OpendirHandle(ctx context.Context, flags uint32) (fusefs.Fi
 		n.list.closed()
 	}
 	h.guard = n
+	if errno := n.filter(ctx, h); errno != 0 {
+		return nil, 0, errno
+	}
+	return h, 0, 0
+}
+
+// filter leaves to a handle what the user of a request sees.
+func (n *guardedDir) filter(ctx context.Context, h *dirHandle) syscall.Errno {
 	h.need()
 	entries, err := n.k.visible(ctx, n.d, h.entries)
 	if err != nil {
-		return nil, 0, n.refusal("list", "", err)
+		return n.refusal("list", "", err)
 	}
 	h.entries = entries
-	return h, 0, 0
+	return 0
 }
 
 // Create implements fusefs.NodeCreater.

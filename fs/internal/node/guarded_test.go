@@ -1,13 +1,20 @@
 package node
 
 import (
+	"context"
 	"path/filepath"
 	"reflect"
 	"runtime"
 	"slices"
 	"testing"
+	"time"
 
 	fusefs "github.com/hanwen/go-fuse/v2/fs"
+
+	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/fs/internal/remote/remotetest"
+	"github.com/archivefs/archivefs/fs/internal/rights"
+	"github.com/archivefs/archivefs/fs/internal/tree"
 )
 
 // The methods of nodes through which the kernel reaches them.
@@ -54,5 +61,57 @@ func TestEveryRequestIsGuarded(t *testing.T) {
 		if checked < 9 {
 			t.Errorf("only %d methods of %s were checked", checked, node.guarded)
 		}
+	}
+}
+
+// seen is a service that shows a user the document 1.
+type seen struct{ rights.Archive }
+
+func (seen) EachDocument(_ context.Context, _ archive.ID, _ archive.ListOptions, begin func() func(*archive.Document)) error {
+	begin()(&archive.Document{ID: 1})
+	return nil
+}
+
+func (seen) Whose(uint32) (string, error) { return "max", nil }
+
+func (seen) Mapped() (people int, refused []string) { return 1, nil }
+
+// A directory that changed while somebody reads it shows no more of it than before when it is read from its
+// beginning again.
+func TestARewoundDirectoryIsGuarded(t *testing.T) {
+	k, d := holds(t, remotetest.Named(1, "a.pdf"), remotetest.Named(2, "hidden.pdf"))
+	k.Judge = rights.New(rights.Config{
+		People: seen{}, Archive: seen{}, TTL: time.Hour, Now: time.Now, Person: func(context.Context) (uint32, bool) { return 2, true },
+	})
+	n := &guardedDir{dirNode{d: d, k: k}}
+	h := &dirHandle{n: &n.dirNode, guard: n}
+	h.listing, h.entries = listingOf(d, true)
+	if errno := n.filter(t.Context(), h); errno != 0 {
+		t.Fatal(errno)
+	}
+	names := func() (all []string) {
+		h.next = 0
+		for {
+			de, errno := h.Readdirent(t.Context())
+			if errno != 0 {
+				t.Fatal(errno)
+			}
+			if de == nil {
+				return all
+			}
+			all = append(all, de.Name)
+		}
+	}
+	want := []string{".", "..", "a.pdf"}
+	for range 2 {
+		if got := names(); !slices.Equal(got, want) {
+			t.Errorf("%q", got)
+		}
+	}
+	d.Mu.Lock()
+	d.Shown.Add(tree.NewEntry("hidden, too.pdf", &archive.Document{ID: 3}, nil))
+	d.Mu.Unlock()
+	if got := names(); !slices.Equal(got, want) {
+		t.Errorf("after a change: %q", got)
 	}
 }
