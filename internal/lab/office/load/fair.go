@@ -29,14 +29,14 @@ type Stage struct {
 }
 
 // slow is by how much each request is delayed.
-const slow = 50 * time.Millisecond
+const slow = 200 * time.Millisecond
 
 // every is how often a person lists a folder, begin until when all have begun, and stage how long a stage
 // takes.
 const (
-	every = time.Second
+	every = 4 * time.Second
 	begin = 10 * time.Second
-	stage = 28 * time.Second
+	stage = 40 * time.Second
 )
 
 // crowd are people who list folders, and one who walks.
