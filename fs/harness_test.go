@@ -36,8 +36,9 @@ type mounted struct {
 	baseURL string
 	cred    apiclient.Credentials
 	tweak   func(*fs.Options)
-	retry   time.Duration // how long a change is tried
-	stall   time.Duration // how long a request may make no progress; 0: as usual
+	retry   time.Duration    // how long a change is tried
+	stall   time.Duration    // how long a request may make no progress; 0: as usual
+	clock   func() time.Time // of the spool; nil: the machine's
 	fs      *fs.FileSystem
 	mount   *fs.Mount
 	close   []func() error
@@ -47,13 +48,20 @@ type mounted struct {
 // changed before.
 func mount(t testing.TB, baseURL string, cred apiclient.Credentials, tweak func(*fs.Options)) *mounted {
 	t.Helper()
+	m := &mounted{baseURL: baseURL, cred: cred, tweak: tweak}
+	m.begin(t)
+	return m
+}
+
+// begin is mount for one that has all that its spool depends on.
+func (m *mounted) begin(t testing.TB) {
+	t.Helper()
 	fusetest.Need(t)
-	m := &mounted{t: t, state: t.TempDir(), baseURL: baseURL, cred: cred, tweak: tweak, retry: 200 * time.Millisecond}
+	m.t, m.state, m.retry = t, t.TempDir(), 200*time.Millisecond
 	m.dir = filepath.Join(t.TempDir(), "mnt")
 	must(t, os.Mkdir(m.dir, 0o700))
 	t.Cleanup(m.unmount)
 	m.remount()
-	return m
 }
 
 // tries sets how long changes are retried.
@@ -98,13 +106,7 @@ func (m *mounted) open() error {
 	m.close = append(m.close, o.Known.Close)
 	o.State = get(state.Open(filepath.Join(m.state, "state.db")))(m.t)
 	m.close = append(m.close, o.State.Close)
-	now := func() time.Time {
-		if o.Now != nil { // tweak may set it
-			return o.Now()
-		}
-		return time.Now()
-	}
-	o.Spool = get(spool.Open(spool.Options{Dir: filepath.Join(m.state, "spool"), Log: log, RetryFor: o.RetryFor, Now: now, RedoSize: logSize}))(m.t)
+	o.Spool = get(spool.Open(spool.Options{Dir: filepath.Join(m.state, "spool"), Log: log, RetryFor: o.RetryFor, Now: m.clock, RedoSize: logSize}))(m.t)
 	m.close = append(m.close, o.Spool.Close)
 	o.Near = -1 // on a busy machine tests would count a request more
 	if m.tweak != nil {

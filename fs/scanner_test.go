@@ -27,13 +27,14 @@ type scanner struct {
 func newScanner(t *testing.T, cfg hostile.Config, tweak func(*fs.Options)) *scanner {
 	t.Helper()
 	s := &scanner{foreign: newForeign(t, cfg)}
-	s.mounted = s.foreign.mount(t, func(o *fs.Options) {
-		o.Settle, o.Number = time.Hour, true
-		o.Now = func() time.Time { return time.Now().Add(time.Duration(s.later.Load())) }
+	now := func() time.Time { return time.Now().Add(time.Duration(s.later.Load())) }
+	s.mounted = &mounted{baseURL: s.foreign.url, cred: s.foreign.cred, clock: now, tweak: func(o *fs.Options) {
+		o.Settle, o.Number, o.Now = time.Hour, true, now
 		if tweak != nil {
 			tweak(o)
 		}
-	})
+	}}
+	s.begin(t)
 	s.inbox = s.path("inboxes", "Administrator")
 	names(t, s.inbox)
 	return s

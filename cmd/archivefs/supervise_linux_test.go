@@ -245,7 +245,10 @@ func TestSupervisorEnds(t *testing.T) {
 			}
 			heals(t, "the mount is stale", func() bool { return mounted.IsLeft(s.dir) })
 			wantCall(t, 1, "being mounted again, because the process behind it has crashed; wait a moment", "status", s.dir)
-			wantCall(t, 0, s.dir+" is being mounted again", "doctor", "--embedded", s.dir)
+			// Its exit status is also about mounts of other tests.
+			if _, said, _ := call(t, "doctor", "--embedded", s.dir); !strings.Contains(said, "warning  mount                  "+s.dir+" is being mounted again") {
+				t.Errorf("doctor says %s", said)
+			}
 			tt.after(s)
 			if err := syscall.Kill(supervisor, syscall.SIGCONT); err != nil {
 				t.Fatal(err)
