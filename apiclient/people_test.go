@@ -68,7 +68,7 @@ func (c *crowd) set(password string, others *Person) {
 func (c *crowd) ask(uid int) error {
 	ctx := c.t.Context()
 	if uid >= 0 {
-		ctx = context.WithValue(ctx, by{}, uint32(uid)) //nolint:gosec // a small number
+		ctx = context.WithValue(ctx, by{}, uint32(uid))
 	}
 	_, err := c.client.Inboxes(ctx)
 	return err

@@ -28,7 +28,7 @@ func newScanner(t *testing.T, cfg hostile.Config, tweak func(*fs.Options)) *scan
 	t.Helper()
 	s := &scanner{foreign: newForeign(t, cfg)}
 	now := func() time.Time { return time.Now().Add(time.Duration(s.later.Load())) }
-	s.mounted = &mounted{baseURL: s.foreign.url, cred: s.foreign.cred, clock: now, tweak: func(o *fs.Options) {
+	s.mounted = &mounted{baseURL: s.url, cred: s.foreign.cred, clock: now, tweak: func(o *fs.Options) {
 		o.Settle, o.Number, o.Now = time.Hour, true, now
 		if tweak != nil {
 			tweak(o)

@@ -28,11 +28,11 @@ type shared struct {
 	t       *testing.T
 	service *program
 	*program
-	admin                     administrator
-	data, url, dir, own, file string
-	home                      string
-	done                      []string // what did has wanted
-	erika, max, stranger      *person
+	admin                administrator
+	data, url, dir, file string
+	home                 string
+	done                 []string // what did has wanted
+	erika, max, stranger *person
 }
 
 // newShared mounts with options. The file of --map-users names erika and max.

@@ -58,7 +58,7 @@ func TestSectionsAreKeptFromOthers(t *testing.T) {
 	if _, problems := config.Sections(path, sectionKeys); len(problems) != 1 || !strings.Contains(problems[0].String(), "no such file") {
 		t.Error(problems)
 	}
-	if err := os.WriteFile(path, []byte("[a]\nuser = 'x'\n"), 0o644); err != nil { //nolint:gosec // it holds no secret
+	if err := os.WriteFile(path, []byte("[a]\nuser = 'x'\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	if sections, problems := config.Sections(path, sectionKeys); len(problems) != 0 || len(sections) != 1 {

@@ -492,7 +492,7 @@ func (c *Files) recallForLocked(f *staging.File, up *spool.Upload, other *stagin
 func (c *Files) sendAsLocked(ctx context.Context, f *staging.File, up *spool.Upload, before spool.Record, to *tree.Dir, newName string, over *tree.Entry, replaced *archive.Document) error {
 	id, sent, err := c.s.Delivery.SendLocked(ctx, f, up, to, false)
 	if err != nil {
-		return c.takeBackLocked(f, up, before, err)
+		return c.takeBackLocked(f, up, before, err) //nolint:contextcheck // what waits outlives the request
 	}
 	c.moveToLocked(f, to, newName, over, replaced)
 	if sent {

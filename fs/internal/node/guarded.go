@@ -175,7 +175,7 @@ func (k *Kernel) visible(ctx context.Context, d *tree.Dir, all []*tree.Entry) ([
 	if err != nil {
 		return nil, err
 	}
-	var seen []*tree.Entry
+	seen := []*tree.Entry{} // also if there are none: nil stands for all
 	for _, e := range all {
 		doc := e.Doc.Load()
 		switch {

@@ -114,4 +114,12 @@ func TestARewoundDirectoryIsGuarded(t *testing.T) {
 	if got := names(); !slices.Equal(got, want) {
 		t.Errorf("after a change: %q", got)
 	}
+	d.Mu.Lock()
+	d.Shown.Drop(d.Shown.Get("a.pdf"))
+	d.Mu.Unlock()
+	for range 2 {
+		if got := names(); !slices.Equal(got, want[:2]) {
+			t.Errorf("where nothing is for the user: %q", got)
+		}
+	}
 }

@@ -153,7 +153,7 @@ func TestEachUserSeesTheirPart(t *testing.T) {
 	var none *Judge
 	none.Reset()
 	b.want("without a judge", none.Document(b.of(9), 7, 10), 0, 0)
-	sees, err := b.Judge.Documents(b.of(2), 7, []archive.ID{10, 20, 30})
+	sees, err := b.Documents(b.of(2), 7, []archive.ID{10, 20, 30})
 	b.want("several", err, 0, 1) // 30 is new here
 	if sees(10) || !sees(20) || sees(30) {
 		t.Error("it sees others")
@@ -234,7 +234,7 @@ func TestWhatIsMadeIsSeen(t *testing.T) {
 	b := newBench(t)
 	b.made(b.of(2), documents, 7, 60)
 	b.want("made before anything is known", b.Document(b.of(2), 7, 20), 0, 1)
-	sees, err := b.Judge.Documents(b.of(2), 7, []archive.ID{20})
+	sees, err := b.Documents(b.of(2), 7, []archive.ID{20})
 	if err != nil {
 		t.Fatal(err)
 	}

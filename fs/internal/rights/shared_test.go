@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/archivefs/archivefs/archive"
-	"github.com/archivefs/archivefs/fs/internal/remote"
 )
 
 // whole is a service that notes on whose behalf it was asked; 0 stands for nobody.
@@ -67,7 +66,7 @@ func (w *whole) Archive(ctx context.Context, _ archive.ID, _ archive.ArchiveTarg
 
 func TestListingsAreForAll(t *testing.T) {
 	b, w := newBench(t), &whole{}
-	var all remote.Archive = b.Share(w)
+	all := b.Share(w)
 	ctx := b.of(2)
 	_, _ = all.Children(ctx, 1)
 	_, _ = all.Structure(ctx, 1, true)
