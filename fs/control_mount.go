@@ -200,5 +200,5 @@ func (m *controlMount) Discard(id string) error {
 	if !ok {
 		return syscall.ENOENT
 	}
-	return m.f.staging.Forget(up)
+	return staging.Forget(m.f.staging, up)
 }

@@ -80,7 +80,7 @@ func New(opts Options) *FileSystem {
 			Known: opts.Known, Spill: opts.Spill, Log: opts.Log, Now: opts.Now, Work: &f.work, Answers: f.answered, Notifier: opts.Notifier,
 		},
 		Mode: opts.Mode, Content: opts.Content, Facts: opts.Facts, DownloadsForThumbnails: opts.Thumbnails == ThumbnailsDownload, Thumbnails: madeThumbnails{f.kernel}, Crawlers: opts.Crawlers, ReadAhead: opts.ReadAhead, Near: opts.Near, Memory: &f.memory,
-		Staged: &f.staging.Placing, NewLeaf: f.staging.LeafFor, Changed: f.changed, Reads: f.kernel.Passthrough.Reads,
+		Staged: &f.staging.Placing, NewLeaf: f.staging.LeafFor, NewestPlain: opts.Number, Changed: f.changed, Reads: f.kernel.Passthrough.Reads,
 		DataChanged: func(doc archive.ID) { f.control.DataChanged(doc) },
 	})
 	if opts.Thumbnails == ThumbnailsPreview {

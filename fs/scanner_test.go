@@ -301,6 +301,26 @@ func TestReadersOfANameThatComesBack(t *testing.T) {
 	if got := names(t, s.inbox); len(got) != 2 {
 		t.Errorf("%q", got)
 	}
+	wantContent(t, path, "tuesday") // the name is of the last one
+}
+
+// After a crash the last scan has the plain name, whether it is archived or waits.
+func TestTheLastScanKeepsItsName(t *testing.T) {
+	t.Parallel()
+	s := newScanner(t, hostile.Config{}, nil)
+	path := filepath.Join(s.inbox, "scan.txt")
+	must(t, os.WriteFile(path, []byte("monday"), 0o600))
+	s.settled("scan.txt=monday")
+	must(t, os.WriteFile(path, []byte("tuesday"), 0o600))
+	must(t, os.WriteFile(path, []byte("wednesday"), 0o600))
+	s.remountAfter(s.spoolNow())
+	names(t, s.inbox)
+	wantContent(t, path, "wednesday")
+	s.settled("scan.txt=monday", "scan.txt=tuesday", "scan.txt=wednesday")
+	wantContent(t, path, "wednesday")
+	s.remount()
+	names(t, s.inbox)
+	wantContent(t, path, "wednesday")
 }
 
 // A device whose connection broke does not know what arrived, and writes all of it again.

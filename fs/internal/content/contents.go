@@ -40,6 +40,8 @@ type Config struct {
 	Changed func(d *tree.Dir, names []string)
 	// NewLeaf makes the file of a document's entry.
 	NewLeaf func(ino uint64, d *tree.Dir, e *tree.Entry, doc *archive.Document) *tree.Leaf
+	// NewestPlain is tree.Config.NewestPlain.
+	NewestPlain bool
 	// Reads reports whether the kernel can read a cached file itself.
 	Reads func(*os.File) bool
 	// DataChanged is called when the cached data of a document is outdated.
@@ -82,7 +84,7 @@ func New(ctx context.Context, c Config) *Contents {
 	contents := &Contents{
 		Tree: tree.New(tree.Config{
 			Service: service, Reps: reps, Lengths: &view.Lengths{Representations: reps, Facts: c.Facts}, Started: c.Now(),
-			Staged: c.Staged, Changed: c.Changed, Vanished: vanishing.From, Expanded: c.Memory.Expanded, NewLeaf: c.NewLeaf,
+			Staged: c.Staged, Changed: c.Changed, Vanished: vanishing.From, Expanded: c.Memory.Expanded, NewLeaf: c.NewLeaf, NewestPlain: c.NewestPlain,
 		}),
 		Content: c.Content, Facts: c.Facts, Errnos: errno.NewLog(c.Log, c.Now),
 		Walks: prefetch.NewWalks(ctx, prefetch.Options{

@@ -119,7 +119,7 @@ func LeftFolder(s *Area, up *spool.Upload, before *spool.Record) {
 
 // Forget discards an upload on a user's request. It returns an error (EBUSY) while the upload is
 // being sent, or if the archive may have it.
-func (s *Area) Forget(up *spool.Upload) error {
+func Forget(s *Area, up *spool.Upload) error {
 	held := s.Holder(up)
 	if up.State() == spool.Failed { // the attempt that failed may still be ending
 		held.Commit.Lock()
@@ -128,12 +128,12 @@ func (s *Area) Forget(up *spool.Upload) error {
 	}
 	defer held.Commit.Unlock()
 	// checklocks does not know TryLock: Commit is held either way.
-	return s.forgetLocked(held, up) // +checklocksforce
+	return forgetLocked(s, held, up) // +checklocksforce
 }
 
 // forgetLocked is Forget under Commit of held, which stands for the upload.
 // +checklocks:held.Commit
-func (s *Area) forgetLocked(held *File, up *spool.Upload) error {
+func forgetLocked(s *Area, held *File, up *spool.Upload) error {
 	if up.State() == spool.Sending {
 		return errno.ErrMayHave
 	}

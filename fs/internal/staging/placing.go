@@ -186,10 +186,12 @@ func (p *placing) localPathLocked(d *tree.Dir, path []string, up *spool.Upload) 
 // +checklocks:d.Mu
 func (p *placing) looseLocked(d *tree.Dir, up *spool.Upload) {
 	f, r := p.s.Holder(up), up.Record()
-	if e := d.Shown.Get(r.Name); e != nil && r.State == spool.Sending {
-		if doc := e.Doc.Load(); doc != nil && r.MayBe(doc) {
-			d.Shown.Drop(e)
-		}
+	switch e := d.Shown.Get(r.Name); {
+	case e == nil || e.Dir != nil:
+	case r.State == spool.Sending && e.Doc.Load() != nil && r.MayBe(e.Doc.Load()):
+		d.Shown.Drop(e)
+	case p.s.number && d.InInbox(): // it is newer
+		d.Shown.StepAside(e)
 	}
 	e := tree.NewEntry(names.Numbered(r.Name, d.Shown.Taken), nil, &f.Leaf)
 	if f.standFor(d, e) {

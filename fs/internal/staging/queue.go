@@ -61,7 +61,7 @@ func (s *Area) deliverable(up *spool.Upload) (at time.Time, ok bool) {
 		if s.Started.After(r.Changed) && !s.Started.After(now) { // a device that was cut off comes back
 			at = s.Started.Add(s.settle)
 		}
-		at = s.repeats.notBefore(up, at)
+		at = s.repeats.notBefore(up, at, now)
 	}
 	return at, !waiting || folder.State() == spool.Failed
 }

@@ -116,14 +116,33 @@ func (r *repeats) await(up *spool.Upload, now time.Time, settle time.Duration) b
 	return true
 }
 
-// notBefore returns the later of at and the time until which up waits for what is written again.
-func (r *repeats) notBefore(up *spool.Upload, at time.Time) time.Time {
+// notBefore returns at or, if that is later, when up is to be looked at again: it may wait for what is
+// written again, or for what was written before it under its name, because the service numbers documents in
+// the order in which they come.
+func (r *repeats) notBefore(up *spool.Upload, at, now time.Time) time.Time {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if until := r.awaited[up]; until.After(at) {
-		return until
+		at = until
+	}
+	if all := r.at[r.places[up]]; len(all) > 1 {
+		created := up.Record().Created
+		for _, u := range all {
+			rec := u.Record()
+			waits := rec.Queued && (rec.State == spool.Committed || rec.State == spool.Sending) && rec.Reason == "" // else it may wait for long
+			if u != up && waits && rec.Created.Before(created) {
+				return latest(at, now.Add(time.Second))
+			}
+		}
 	}
 	return at
+}
+
+func latest(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
 }
 
 // cover reports whether the same bytes were written again, and wait for the archive, too; of half a

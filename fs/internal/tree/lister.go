@@ -45,6 +45,8 @@ type Config struct {
 	Expanded func(documents int)
 	// NewLeaf makes the file of a document's entry.
 	NewLeaf func(ino uint64, d *Dir, e *Entry, doc *archive.Document) *Leaf
+	// NewestPlain says that of several documents of an inbox with one name the newest is shown under it.
+	NewestPlain bool
 }
 
 // Tree is the tree of mandators, folders, inboxes and documents. It fills directories from the
@@ -474,10 +476,11 @@ func (t *Tree) mergeDocuments(d *Dir, list []archive.Document, m Merged, ext fun
 	if !d.Files.Known {
 		t.reserveLocked(d, &d.Shown.Here().Docs, len(list))
 	}
-	for i, doc := range order {
-		if i > 0 && order[i-1].ID == doc.ID {
-			continue // listed twice
-		}
+	order = slices.CompactFunc(order, func(a, b *archive.Document) bool { return a.ID == b.ID }) // listed twice
+	if t.NewestPlain && d.InInbox() && !d.Files.Known {
+		slices.Reverse(order)
+	}
+	for _, doc := range order {
 		if name := t.mergeDocumentLocked(d, doc, ext); name != nil {
 			stale = append(stale, name...)
 		}
