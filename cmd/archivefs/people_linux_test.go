@@ -335,7 +335,7 @@ func TestMountRefusesAWrongFileOfPeople(t *testing.T) {
 	background := start(t, mount("--daemon")...)
 	background.wantExit(2)
 	background.says(file + ":3: password-file: open /nowhere/pw: no such file or directory")
-	wantCall(t, 2, "--map-users: the embedded service has no users; name a service with --base-url", "mount", "--map-users", file, t.TempDir())
+	wantCall(t, 2, "--map-users needs --base-url, as the embedded service has no users", "mount", "--map-users", file, t.TempDir())
 	all := diagnose(t, "--base-url", refusing(t), "--api-key", "k-geheim", "--map-users", file)
 	wantFinding(t, all, "users", doctor.Failure, file+":3: password-file: open /nowhere/pw", "nothing is mounted before")
 	password := filepath.Join(home, "pw")
