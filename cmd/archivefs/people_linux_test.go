@@ -374,6 +374,28 @@ func (s *shared) status() (status peopleStatus) {
 	return status
 }
 
+// What waits to be archived is told to the user of the mount alone, and others are told that.
+func TestPeopleAreToldWhatIsNotForThem(t *testing.T) {
+	s := newShared(t, "--writes", "async", "--retry-for", "0s", "--drain", "0s")
+	s.max.wantSh(`ls "$1/Einkauf"`, "")
+	s.service.stop()
+	s.max.wantSh(`echo eins >"$1/Einkauf/eins.txt"`, "")
+	for _, args := range [][]string{
+		{"uploads", "list"}, {"uploads", "list", "--json"}, {"uploads", "retry"}, {"uploads", "export"}, {"uploads", "show", "--no-browser"},
+	} {
+		p := s.max.start(append(args, s.dir)...)
+		p.wantExit(1)
+		p.says("only the user whose mount " + s.dir + " is sees what waits there")
+	}
+	status := s.max.start("status", s.dir)
+	status.line("the rest  is known to the user whose mount it is")
+	status.wantExit(0)
+	if got := s.status(); len(got.Uploads.List) != 1 {
+		t.Errorf("the user of the mount sees %+v", got)
+	}
+	s.stop()
+}
+
 // What waits to be archived is read by whoever sees its folder, and changed by nobody else than the one
 // who made it.
 func TestPeopleLeaveUploadsAlone(t *testing.T) {

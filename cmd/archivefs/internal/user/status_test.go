@@ -133,6 +133,28 @@ func TestStatusShowsLastRefusals(t *testing.T) {
 	wantLine(t, table, "2024-05-06 07:07:09 mkdir /c: no")
 }
 
+// Somebody else than the user of the mount is told nothing about uploads and caches, not even that there
+// are none.
+func TestStatusForOthersIsPartial(t *testing.T) {
+	for health, want := range map[string]string{
+		fs.HealthOK:   "health ok: the service answers",
+		fs.HealthAway: "health away: the service does not answer, or cannot do what it is asked; what is known is shown",
+	} {
+		table := statusLines(t, &fs.Status{Health: health, Partial: true})
+		wantLine(t, table, want)
+		wantLine(t, table, "the rest is known to the user whose mount it is: uploads, errors, requests and caches")
+		for _, untold := range []string{"failed", "cache ", "listings", "traffic"} {
+			if strings.Contains(table, untold) {
+				t.Errorf("it tells of %q:\n%s", untold, table)
+			}
+		}
+	}
+	w := &watch{last: time.Now()}
+	if got := w.pace(time.Now(), &fs.Status{Partial: true}); got != "Ctrl-C ends this" {
+		t.Errorf("--watch says %q", got)
+	}
+}
+
 // The second status says what happened since the first.
 func TestStatusWatchTellsThePace(t *testing.T) {
 	w := &watch{}
