@@ -55,7 +55,7 @@ func (all *Choices) source(name string) string {
 	case config.FromFlag:
 		return "command line"
 	case config.FromEnvironment:
-		return "environment, " + variableOf(name)
+		return "environment, " + VariableOf(name)
 	case config.FromProfile:
 		return "profile " + all.profile + ", " + at
 	}
