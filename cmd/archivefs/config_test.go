@@ -336,6 +336,33 @@ func TestConfigCheckWithoutAFile(t *testing.T) {
 	}
 }
 
+// The file that mount reads in place of the usual ones is also the one that is checked, unless the command
+// line names another.
+func TestConfigCheckOfAnotherFile(t *testing.T) {
+	home := isolate(t)
+	configure(t, home, "tttl = 5\n")
+	var files []string
+	for _, name := range []string{"one.toml", "other.toml"} {
+		files = append(files, filepath.Join(home, name))
+		if err := os.WriteFile(filepath.Join(home, name), []byte("ttl = \"1m\"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	check := func(want string, args ...string) {
+		t.Helper()
+		if status, stdout, stderr := call(t, append([]string{"config", "check"}, args...)...); status != 0 || stdout != want+": right, with 0 profiles\n" {
+			t.Errorf("%q: exit status %d, output %q, error %q", args, status, stdout, stderr)
+		}
+	}
+	check(files[1], "--config", files[1])
+	t.Setenv("ARCHIVEFS_CONFIG", files[0])
+	check(files[0])
+	check(files[1], files[1])
+	check(files[1], "--config", files[1])
+	t.Setenv("ARCHIVEFS_CONFIG", filepath.Join(home, "nowhere.toml"))
+	wantCall(t, 2, "nowhere.toml: no such file", "config", "check")
+}
+
 // The example that packages bring is right, with what stands in comments, too.
 func TestExampleConfiguration(t *testing.T) {
 	isolate(t)
