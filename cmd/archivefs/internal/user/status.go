@@ -85,11 +85,19 @@ func healthInWords(dir string, s *fs.Status) string {
 		}
 		return text
 	case fs.HealthDisk:
-		return s.Health + ": new files may be refused, because the disk of the state directory is full, read-only or failing"
+		return s.Health + ": new files may be refused, because the disk of the state directory is full, read-only or failing" + silenceToo(s)
 	case fs.HealthFailing:
-		return s.Health + ": " + command.Doing(failed, "upload", "failed and waits", "failed and wait") + " for your decision; " + list
+		return s.Health + ": " + command.Doing(failed, "upload", "failed and waits", "failed and wait") + " for your decision, " + list + silenceToo(s)
 	}
 	return s.Health
+}
+
+// silenceToo is the end of a sentence about something else, if the service is silent, too.
+func silenceToo(s *fs.Status) string {
+	if silent := silence(s.Requests); silent > 0 {
+		return fmt.Sprintf("; and the service has not answered for %s", silent)
+	}
+	return ""
 }
 
 // longSilence is how long the service may take to answer without a word about it.

@@ -44,9 +44,15 @@ func TestStatusExplainsHealth(t *testing.T) {
 		"health away: the service does not answer, or cannot do what it is asked; what is known is shown; 1 upload waits":                          withUploads(fs.HealthAway, pending),
 		"health away: the service does not answer, or cannot do what it is asked; what is known is shown; 2 uploads wait; 1 upload failed, " + see: withUploads(fs.HealthAway, pending, failed, pending),
 		"health away: the service does not answer, or cannot do what it is asked; what is known is shown; 2 uploads failed, " + see:                withUploads(fs.HealthAway, failed, failed),
-		"health failing: 1 upload failed and waits for your decision; " + see:                                                                      withUploads(fs.HealthFailing, failed, pending),
-		"health failing: 2 uploads failed and wait for your decision; " + see:                                                                      withUploads(fs.HealthFailing, failed, failed),
+		"health failing: 1 upload failed and waits for your decision, " + see:                                                                      withUploads(fs.HealthFailing, failed, pending),
+		"health failing: 2 uploads failed and wait for your decision, " + see:                                                                      withUploads(fs.HealthFailing, failed, failed),
 		"health disk: new files may be refused, because the disk of the state directory is full, read-only or failing":                             {Health: fs.HealthDisk},
+		"health failing: 1 upload failed and waits for your decision, " + see + "; and the service has not answered for 12s": {
+			Health: fs.HealthFailing, Uploads: fs.UploadStatus{List: []fs.UploadInfo{failed}}, Requests: quietFor(12700 * time.Millisecond),
+		},
+		"health disk: new files may be refused, because the disk of the state directory is full, read-only or failing; and the service has not answered for 12s": {
+			Health: fs.HealthDisk, Requests: quietFor(12700 * time.Millisecond),
+		},
 		"health new": {Health: "new"},
 	} {
 		wantLine(t, statusLines(t, &s), want)
