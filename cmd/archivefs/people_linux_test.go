@@ -377,7 +377,11 @@ func (s *shared) status() (status peopleStatus) {
 // What waits to be archived is told to the user of the mount alone, and others are told that.
 func TestPeopleAreToldWhatIsNotForThem(t *testing.T) {
 	s := newShared(t, "--writes", "async", "--retry-for", "0s", "--drain", "0s")
-	s.max.wantSh(`ls "$1/Einkauf"`, "")
+	s.max.wantSh(`echo null >"$1/Einkauf/null.txt"`, "")
+	s.did("max null.txt")
+	kept := s.max.start("keep", filepath.Join(s.dir, "Einkauf", "null.txt"))
+	kept.wantExit(1)
+	kept.says("only the user whose mount " + s.dir + " is sees when all is here")
 	s.service.stop()
 	s.max.wantSh(`echo eins >"$1/Einkauf/eins.txt"`, "")
 	for _, args := range [][]string{
