@@ -51,6 +51,8 @@ type Status struct {
 	Content  string `json:"content"`
 	ReadOnly bool   `json:"read-only"`
 	Health   string `json:"health"`
+	// Partial: it is for somebody who may not know the rest, which only the user whose mount it is does.
+	Partial bool `json:"partial,omitempty"`
 	// Cure says what to do while the service refuses the credentials.
 	Cure string `json:"cure,omitempty"`
 	// People are the users that have credentials of their own, nil without Options.People.
@@ -150,7 +152,8 @@ const (
 func (f *FileSystem) publicStatus() Status {
 	s := Status{
 		Version: f.opts.Version, Service: f.opts.Source, Mounted: f.Started, PID: f.opts.PID, Content: string(f.opts.Mode),
-		ReadOnly: f.opts.ReadOnly, Health: HealthOK, Requests: []archive.OperationStats{}, Uploads: UploadStatus{List: []UploadInfo{}},
+		ReadOnly: f.opts.ReadOnly, Health: HealthOK, Partial: true,
+		Requests: []archive.OperationStats{}, Uploads: UploadStatus{List: []UploadInfo{}},
 	}
 	if f.Service.Away() != nil {
 		s.Health = HealthAway

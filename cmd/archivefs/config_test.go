@@ -287,13 +287,31 @@ func TestConfigCheck(t *testing.T) {
 			"two kinds of credentials", "[profile.a]\nbase-url = \"https://archive.example\"\nuser = \"erika\"\ncloud-id = \"c\"\n",
 			"FILE:4: cloud-id: a Cloud-ID and a user with password exclude each other\n",
 		},
+		{"users", "[profile.a]\nbase-url = \"https://archive.example\"\nmap-users = \"PEOPLE\"\n", "FILE: right, with 1 profile\n"},
+		{"users of all profiles", "map-users = \"PEOPLE\"\n[profile.a]\nbase-url = \"https://archive.example\"\n", "FILE: right, with 1 profile\n"},
+		{
+			"users of the embedded service", "[profile.a]\nmap-users = \"PEOPLE\"\n",
+			"FILE:2: profile a: --map-users needs --base-url, as the embedded service has no users; archivefs serve is a service that has\n",
+		},
+		{
+			"users of no profile", "map-users = \"PEOPLE\"\n",
+			"FILE:1: --map-users needs --base-url, as the embedded service has no users; archivefs serve is a service that has\n",
+		},
+		{
+			"a file of users that is missing", "map-users = \"/people\"\n[profile.a]\nbase-url = \"https://archive.example\"\n",
+			"FILE:1: map-users: /people: no such file or directory\n",
+		},
 		{"metrics at no address", "metrics = \"here\"\n", "FILE:1: metrics: \"here\" is no address; write for example 127.0.0.1:9464, or unix:/run/user/1000/archivefs.sock\n"},
 		{"a mount point of no profile", "mountpoint = \"/mnt\"\n", "FILE:1: mountpoint: only a profile has one; write it into a section [profile.NAME]\n"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			home := isolate(t)
-			path := configure(t, home, tt.text)
+			people := filepath.Join(home, "people.toml")
+			if err := os.WriteFile(people, []byte("[0]\nmount = true\n"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			path := configure(t, home, strings.ReplaceAll(tt.text, "PEOPLE", people))
 			t.Setenv("ARCHIVEFS_TTL", "-1s") // it is about the file alone
 			for _, args := range [][]string{{"config", "check"}, {"config", "check", path}} {
 				status, stdout, stderr := call(t, args...)
@@ -316,6 +334,33 @@ func TestConfigCheckWithoutAFile(t *testing.T) {
 	if status, _, stderr := call(t, "config", "check", home); status != 2 || !strings.Contains(stderr, "is a directory") {
 		t.Errorf("a directory: exit status %d, error %q", status, stderr)
 	}
+}
+
+// The file that mount reads in place of the usual ones is also the one that is checked, unless the command
+// line names another.
+func TestConfigCheckOfAnotherFile(t *testing.T) {
+	home := isolate(t)
+	configure(t, home, "tttl = 5\n")
+	var files []string
+	for _, name := range []string{"one.toml", "other.toml"} {
+		files = append(files, filepath.Join(home, name))
+		if err := os.WriteFile(filepath.Join(home, name), []byte("ttl = \"1m\"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	check := func(want string, args ...string) {
+		t.Helper()
+		if status, stdout, stderr := call(t, append([]string{"config", "check"}, args...)...); status != 0 || stdout != want+": right, with 0 profiles\n" {
+			t.Errorf("%q: exit status %d, output %q, error %q", args, status, stdout, stderr)
+		}
+	}
+	check(files[1], "--config", files[1])
+	t.Setenv("ARCHIVEFS_CONFIG", files[0])
+	check(files[0])
+	check(files[1], files[1])
+	check(files[1], "--config", files[1])
+	t.Setenv("ARCHIVEFS_CONFIG", filepath.Join(home, "nowhere.toml"))
+	wantCall(t, 2, "nowhere.toml: no such file", "config", "check")
 }
 
 // The example that packages bring is right, with what stands in comments, too.

@@ -335,7 +335,7 @@ func TestMountRefusesAWrongFileOfPeople(t *testing.T) {
 	background := start(t, mount("--daemon")...)
 	background.wantExit(2)
 	background.says(file + ":3: password-file: open /nowhere/pw: no such file or directory")
-	wantCall(t, 2, "--map-users: the embedded service has no users; name a service with --base-url", "mount", "--map-users", file, t.TempDir())
+	wantCall(t, 2, "--map-users needs --base-url, as the embedded service has no users", "mount", "--map-users", file, t.TempDir())
 	all := diagnose(t, "--base-url", refusing(t), "--api-key", "k-geheim", "--map-users", file)
 	wantFinding(t, all, "users", doctor.Failure, file+":3: password-file: open /nowhere/pw", "nothing is mounted before")
 	password := filepath.Join(home, "pw")
@@ -372,6 +372,32 @@ func (s *shared) status() (status peopleStatus) {
 		s.t.Fatalf("%v: %s%s", err, stdout, stderr)
 	}
 	return status
+}
+
+// What waits to be archived is told to the user of the mount alone, and others are told that.
+func TestPeopleAreToldWhatIsNotForThem(t *testing.T) {
+	s := newShared(t, "--writes", "async", "--retry-for", "0s", "--drain", "0s")
+	s.max.wantSh(`echo null >"$1/Einkauf/null.txt"`, "")
+	s.did("max null.txt")
+	kept := s.max.start("keep", filepath.Join(s.dir, "Einkauf", "null.txt"))
+	kept.wantExit(1)
+	kept.says("only the user whose mount " + s.dir + " is sees when all is here")
+	s.service.stop()
+	s.max.wantSh(`echo eins >"$1/Einkauf/eins.txt"`, "")
+	for _, args := range [][]string{
+		{"uploads", "list"}, {"uploads", "list", "--json"}, {"uploads", "retry"}, {"uploads", "export"}, {"uploads", "show", "--no-browser"},
+	} {
+		p := s.max.start(append(args, s.dir)...)
+		p.wantExit(1)
+		p.says("only the user whose mount " + s.dir + " is sees what waits there")
+	}
+	status := s.max.start("status", s.dir)
+	status.line("the rest  is known to the user whose mount it is")
+	status.wantExit(0)
+	if got := s.status(); len(got.Uploads.List) != 1 {
+		t.Errorf("the user of the mount sees %+v", got)
+	}
+	s.stop()
 }
 
 // What waits to be archived is read by whoever sees its folder, and changed by nobody else than the one

@@ -95,6 +95,16 @@ func Status(dir string) ([]byte, *fs.Status, error) {
 	return text, &status, nil
 }
 
+// UploadsStatus reads the status of the mount at dir for what it says about uploads. It is an error that the
+// mount tells this user nothing about them.
+func UploadsStatus(dir string) (*fs.Status, error) {
+	_, status, err := Status(dir)
+	if err == nil && status.Partial {
+		return nil, fmt.Errorf("only the user whose mount %s is sees what waits there to be archived or could not be, and decides about it", dir)
+	}
+	return status, err
+}
+
 // MountOf returns the directory at which the archive with an absolute path is mounted.
 func MountOf(path string) (string, error) {
 	var here, above unix.Stat_t

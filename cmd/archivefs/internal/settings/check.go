@@ -55,7 +55,7 @@ func (all *Choices) source(name string) string {
 	case config.FromFlag:
 		return "command line"
 	case config.FromEnvironment:
-		return "environment, " + variableOf(name)
+		return "environment, " + VariableOf(name)
 	case config.FromProfile:
 		return "profile " + all.profile + ", " + at
 	}
@@ -74,7 +74,8 @@ func builtIn(c *cli.Context, name string) string {
 }
 
 // WrongValues checks each option of the files alone, and then each profile as a mount would,
-// without the service and credential commands.
+// without the service and credential commands. The general part is such a mount, too, unless it leaves
+// it to the profiles to name a service.
 func WrongValues(files config.Files) (problems config.Problems) {
 	for _, f := range files {
 		layers := []config.Layer{f.Defaults}
@@ -97,9 +98,18 @@ func WrongValues(files config.Files) (problems config.Problems) {
 		}
 	}
 	for _, profile := range append([]string{""}, files.Profiles()...) {
-		problems = append(problems, wrongTogether(profile, config.Merge(files.Layers(profile), Alternatives))...)
+		values := config.Merge(files.Layers(profile), Alternatives)
+		if profile == "" && len(files.Profiles()) > 0 && !namesService(values) {
+			continue
+		}
+		problems = append(problems, wrongTogether(profile, values)...)
 	}
 	return problems
+}
+
+// namesService reports whether options say which service to mount.
+func namesService(values config.Layer) bool {
+	return values["base-url"].Text != "" || values["embedded"].Text == "true"
 }
 
 // wrongTogether returns the errors of the options of a profile together. After each error it

@@ -239,13 +239,13 @@ func (all *Choices) Blame(err error) error {
 	}
 	var usage *config.UsageError
 	if errors.As(err, &usage) && usage.Option != "" && all.Values[usage.Option].Source == config.FromEnvironment {
-		return config.Usagef("%s: %s", variableOf(usage.Option), usage.Reason)
+		return config.Usagef("%s: %s", VariableOf(usage.Option), usage.Reason)
 	}
 	return err
 }
 
-// variableOf is the environment variable of an option.
-func variableOf(option string) string {
+// VariableOf is the environment variable of an option.
+func VariableOf(option string) string {
 	return command.Env(strings.ToUpper(strings.ReplaceAll(option, "-", "_")))[0]
 }
 

@@ -389,7 +389,7 @@ func readMapUsers(c *cli.Context, s *Mount) error {
 	case path == "":
 		return nil
 	case s.Embedded:
-		return config.WrongOption("map-users", "the embedded service has no users; name a service with --base-url, archivefs serve is one")
+		return config.WrongTogether("%s needs %s, as the embedded service has no users; archivefs serve is a service that has", "map-users", "base-url")
 	}
 	var err error
 	if s.MapUsers, err = filepath.Abs(path); err != nil { // it is read again later

@@ -36,8 +36,8 @@ func sambaCommand() *cli.Command {
 		Usage:     "print what Samba needs to export the archive of PROFILE",
 		ArgsUsage: "PROFILE",
 		Description: "The first command writes a section for /etc/samba/smb.conf, which names it by include = FILE. The\n" +
-			"second writes a drop-in for the unit that mounts the profile: the options that a share needs, and\n" +
-			"what lets clients go on after the archive was mounted again.\n\n" +
+			"second writes a drop-in for the unit that mounts the profile: the options that a share needs and\n" +
+			"the configuration does not set, and what lets clients go on after the archive was mounted again.\n\n" +
 			"   archivefs share samba office >/etc/samba/office.conf\n" +
 			"   archivefs share samba --unit office >/etc/systemd/system/archivefs@office.service.d/samba.conf\n\n" +
 			"All users of the share use one mount, with the credentials of the profile: the archive sees one\n" +
@@ -80,6 +80,7 @@ func printSamba(c *cli.Context) error {
 	if strings.ContainsAny(c.String("allow"), "\n\r") {
 		return config.WrongOption("allow", "it is more than a line")
 	}
+	set := config.Merge(files.Layers(profile), settings.Alternatives)
 	s := samba.Share{Name: name, User: as, Allowed: c.String("allow"), Streams: fmt.Sprintf(streams, name)}
 	switch {
 	case c.Bool("each") && c.Bool("unit"):
@@ -91,19 +92,37 @@ func printSamba(c *cli.Context) error {
 		return settings.NoProfile(files, profile, "")
 	default:
 		s.Path = cmp.Or(settings.PlaceOf(files, profile), "/mnt/"+profile)
-		if config.Merge(files.Layers(profile), settings.Alternatives)["map-users"].Text != "" {
+		if set["map-users"].Text != "" {
 			s.User = "" // Samba acts as the user of the client, whom the mount tells from others
 		}
 	}
 	if c.Bool("unit") {
-		return printUnit(c.App.Writer, &s)
+		return printUnit(c.App.Writer, &s, set)
 	}
 	_, err = fmt.Fprintf(c.App.Writer, "# The archive of the profile %s for Windows, Macs and scanners, by: archivefs share samba\n%s", profile, s.Section())
 	return err
 }
 
-// printUnit prints the drop-in for the unit that mounts the archive.
-func printUnit(out io.Writer, s *samba.Share) error {
+// option is an option that a share needs, and its value.
+type option struct{ name, value string }
+
+// environment is the line of a unit, below a comment, with those options that the configuration does not set:
+// the environment would count more. It is empty without any.
+func environment(comment string, set config.Layer, options ...option) string {
+	text := ""
+	for _, o := range options {
+		if _, chosen := set[o.name]; !chosen {
+			text += " " + settings.VariableOf(o.name) + "=" + o.value
+		}
+	}
+	if text == "" {
+		return ""
+	}
+	return "# " + comment + "\nEnvironment=" + strings.TrimPrefix(text, " ") + "\n"
+}
+
+// printUnit prints the drop-in for the unit that mounts the archive, with what its configuration does not set.
+func printUnit(out io.Writer, s *samba.Share, set config.Layer) error {
 	entrance := ""
 	if s.User != "" {
 		owner, err := user.Lookup(s.User)
@@ -114,24 +133,23 @@ func printUnit(out io.Writer, s *samba.Share) error {
 		if err != nil {
 			return err
 		}
-		entrance = fmt.Sprintf(`# Samba, which is another user, may enter, and the files belong to that user.
-Environment=ARCHIVEFS_ALLOW_OTHER=true ARCHIVEFS_UID=%s ARCHIVEFS_GID=%s ARCHIVEFS_UMASK=007
-`, owner.Uid, owner.Gid)
+		entrance = environment("Samba, which is another user, may enter, and the files belong to that user.", set,
+			option{"allow-other", "true"}, option{"uid", owner.Uid}, option{"gid", owner.Gid}, option{"umask", "007"})
 	}
+	scanners := environment("Scanners write page by page, and under the same names every day.", set,
+		option{"settle", "10s"}, option{"inbox-collision", "number"})
 	_, err := fmt.Fprintf(out, `# For the unit that mounts the archive of a share, by: archivefs share samba --unit
 [Unit]
 Before=smbd.service
 
 [Service]
-%[1]s# Scanners write page by page, and under the same names every day.
-Environment=ARCHIVEFS_SETTLE=10s ARCHIVEFS_INBOX_COLLISION=number
-# Clients are connected to the mount that there was before. They connect again at once.
-ExecStartPost=-+/usr/bin/smbcontrol smbd close-share %[2]s
+%[1]s%[2]s# Clients are connected to the mount that there was before. They connect again at once.
+ExecStartPost=-+/usr/bin/smbcontrol smbd close-share %[3]s
 # A share that has clients is in the mount, so it is closed after the end of the mount, which is no
 # failure. Closed before, it would close half-written files as if they were complete.
 ExecStop=
 ExecStop=-/usr/bin/archivefs unmount --default-mountpoint=/mnt/%%i %%i
-ExecStopPost=-+/usr/bin/smbcontrol smbd close-share %[2]s
-`, entrance, s.Name)
+ExecStopPost=-+/usr/bin/smbcontrol smbd close-share %[3]s
+`, entrance, scanners, s.Name)
 	return err
 }

@@ -58,10 +58,11 @@ func configShowCommand() *cli.Command {
 func configCheckCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "check",
-		Usage:     "check FILE, or the files that mount reads",
+		Usage:     "check FILE, or else the files that mount reads",
 		ArgsUsage: "[FILE]",
 		Description: "Prints a line for each mistake, as FILE:LINE: TEXT. The exit status is 0 when there is none. No\n" +
 			"command of the configuration is run, and the service is not asked: archivefs doctor does that.",
+		Flags:  []cli.Flag{command.ConfigFlag()},
 		Action: checkConfig,
 	}
 }
@@ -70,9 +71,11 @@ func checkConfig(c *cli.Context) error {
 	if c.NArg() > 1 {
 		return config.Usagef("check takes one FILE at most, and was given %d operands", c.NArg())
 	}
-	paths := config.Places()
+	paths := settings.ConfigPaths(c)
 	if c.Args().Present() {
 		paths = []string{c.Args().First()}
+	}
+	if c.Args().Present() || c.String("config") != "" {
 		if err := settings.IsFile(paths[0]); err != nil {
 			return config.Usagef("%v", err)
 		}

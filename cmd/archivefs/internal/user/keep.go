@@ -173,6 +173,8 @@ func awaitKept(c *cli.Context, dir string, marks []marked) error {
 		}
 		k := status.Kept
 		switch {
+		case status.Partial:
+			return fmt.Errorf("the mount fetches it in the background; only the user whose mount %s is sees when all is here", dir)
 		case k == nil: // freed meanwhile
 			return nil
 		case k.State == fs.KeptComplete:

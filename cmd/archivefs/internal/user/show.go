@@ -64,7 +64,7 @@ func mountsToShow(c *cli.Context) ([]string, error) {
 	case 1:
 		dir, err := settings.MountpointAt(c, c.Args().First())
 		if err == nil && !errors.Is(mounted.Answers(dir), mounted.ErrSilent) { // the page says that it is silent
-			_, _, err = mounted.Status(dir)
+			_, err = mounted.UploadsStatus(dir)
 		}
 		return []string{dir}, err
 	default:
@@ -75,7 +75,7 @@ func mountsToShow(c *cli.Context) ([]string, error) {
 		if mounted.Answers(dir) != nil {
 			continue
 		}
-		if _, _, err := mounted.Status(dir); err == nil {
+		if _, err := mounted.UploadsStatus(dir); err == nil {
 			dirs = append(dirs, dir)
 		}
 	}
@@ -140,8 +140,7 @@ func (m pageMount) Status() (*fs.Status, error) {
 	if errors.Is(mounted.Answers(m.dir), mounted.ErrSilent) {
 		return nil, uploadspage.ErrSilent
 	}
-	_, status, err := mounted.Status(m.dir)
-	return status, err
+	return mounted.UploadsStatus(m.dir)
 }
 
 // Retry implements uploadspage.Mount.

@@ -68,6 +68,9 @@ func healthInWords(dir string, s *fs.Status) string {
 	list := "see archivefs uploads list " + doctor.Quoted(dir)
 	switch s.Health {
 	case fs.HealthOK:
+		if s.Partial {
+			return s.Health + ": the service answers"
+		}
 		if silent := silence(s.Requests); silent > 0 {
 			return fmt.Sprintf("%s so far: no upload failed, but the service has not answered for %s", s.Health, silent)
 		}
@@ -82,11 +85,19 @@ func healthInWords(dir string, s *fs.Status) string {
 		}
 		return text
 	case fs.HealthDisk:
-		return s.Health + ": new files may be refused, because the disk of the state directory is full, read-only or failing"
+		return s.Health + ": new files may be refused, because the disk of the state directory is full, read-only or failing" + silenceToo(s)
 	case fs.HealthFailing:
-		return s.Health + ": " + command.Doing(failed, "upload", "failed and waits", "failed and wait") + " for your decision; " + list
+		return s.Health + ": " + command.Doing(failed, "upload", "failed and waits", "failed and wait") + " for your decision, " + list + silenceToo(s)
 	}
 	return s.Health
+}
+
+// silenceToo is the end of a sentence about something else, if the service is silent, too.
+func silenceToo(s *fs.Status) string {
+	if silent := silence(s.Requests); silent > 0 {
+		return fmt.Sprintf("; and the service has not answered for %s", silent)
+	}
+	return ""
 }
 
 // longSilence is how long the service may take to answer without a word about it.
@@ -118,6 +129,10 @@ func printStatus(out io.Writer, dir string, s *fs.Status) error {
 		t.row("\tmounted again %s after a crash", command.Plural(s.Restarts, "time"))
 	}
 	t.row("health\t%s", healthInWords(dir, s))
+	if s.Partial {
+		t.row("the rest\tis known to the user whose mount it is: uploads, errors, requests and caches")
+		return t.w.Flush()
+	}
 	if s.Cure != "" {
 		t.row("what to do\t%s", s.Cure)
 	}
@@ -305,7 +320,7 @@ func (w *watch) pace(now time.Time, status *fs.Status) string {
 		requests += status.Requests[i].Requests
 	}
 	text := "Ctrl-C ends this"
-	if !w.last.IsZero() {
+	if !w.last.IsZero() && !status.Partial {
 		seconds := max(now.Sub(w.last).Seconds(), 1e-3)
 		per := func(now, before int64) float64 { return float64(now-before) / seconds }
 		text = fmt.Sprintf("%.0f requests, %s sent, %s received a second", per(requests, w.requests),

@@ -44,9 +44,15 @@ func TestStatusExplainsHealth(t *testing.T) {
 		"health away: the service does not answer, or cannot do what it is asked; what is known is shown; 1 upload waits":                          withUploads(fs.HealthAway, pending),
 		"health away: the service does not answer, or cannot do what it is asked; what is known is shown; 2 uploads wait; 1 upload failed, " + see: withUploads(fs.HealthAway, pending, failed, pending),
 		"health away: the service does not answer, or cannot do what it is asked; what is known is shown; 2 uploads failed, " + see:                withUploads(fs.HealthAway, failed, failed),
-		"health failing: 1 upload failed and waits for your decision; " + see:                                                                      withUploads(fs.HealthFailing, failed, pending),
-		"health failing: 2 uploads failed and wait for your decision; " + see:                                                                      withUploads(fs.HealthFailing, failed, failed),
+		"health failing: 1 upload failed and waits for your decision, " + see:                                                                      withUploads(fs.HealthFailing, failed, pending),
+		"health failing: 2 uploads failed and wait for your decision, " + see:                                                                      withUploads(fs.HealthFailing, failed, failed),
 		"health disk: new files may be refused, because the disk of the state directory is full, read-only or failing":                             {Health: fs.HealthDisk},
+		"health failing: 1 upload failed and waits for your decision, " + see + "; and the service has not answered for 12s": {
+			Health: fs.HealthFailing, Uploads: fs.UploadStatus{List: []fs.UploadInfo{failed}}, Requests: quietFor(12700 * time.Millisecond),
+		},
+		"health disk: new files may be refused, because the disk of the state directory is full, read-only or failing; and the service has not answered for 12s": {
+			Health: fs.HealthDisk, Requests: quietFor(12700 * time.Millisecond),
+		},
 		"health new": {Health: "new"},
 	} {
 		wantLine(t, statusLines(t, &s), want)
@@ -131,6 +137,28 @@ func TestStatusShowsLastRefusals(t *testing.T) {
 	}})
 	wantLine(t, table, "last refusals 2024-05-06 07:08:09 remove /A/b.txt: archived documents are not deleted")
 	wantLine(t, table, "2024-05-06 07:07:09 mkdir /c: no")
+}
+
+// Somebody else than the user of the mount is told nothing about uploads and caches, not even that there
+// are none.
+func TestStatusForOthersIsPartial(t *testing.T) {
+	for health, want := range map[string]string{
+		fs.HealthOK:   "health ok: the service answers",
+		fs.HealthAway: "health away: the service does not answer, or cannot do what it is asked; what is known is shown",
+	} {
+		table := statusLines(t, &fs.Status{Health: health, Partial: true})
+		wantLine(t, table, want)
+		wantLine(t, table, "the rest is known to the user whose mount it is: uploads, errors, requests and caches")
+		for _, untold := range []string{"failed", "cache ", "listings", "traffic"} {
+			if strings.Contains(table, untold) {
+				t.Errorf("it tells of %q:\n%s", untold, table)
+			}
+		}
+	}
+	w := &watch{last: time.Now()}
+	if got := w.pace(time.Now(), &fs.Status{Partial: true}); got != "Ctrl-C ends this" {
+		t.Errorf("--watch says %q", got)
+	}
 }
 
 // The second status says what happened since the first.

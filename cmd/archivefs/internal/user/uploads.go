@@ -428,7 +428,7 @@ func UploadsAt(c *cli.Context, operand string) (dir string, place uploadPlace, e
 	if dir, err = settings.MountpointAt(c, operand); err != nil {
 		return "", nil, err
 	}
-	_, status, err := mounted.Status(dir)
+	status, err := mounted.UploadsStatus(dir)
 	if err == nil {
 		return dir, mountedAt(dir, status), nil
 	}
