@@ -127,9 +127,7 @@ func TestAMoveThatFailsLeavesTheScanInItsInbox(t *testing.T) {
 	wantNames(t, s.inbox, "half.pdf", "whole.txt")
 	wantNames(t, s.path("Muster GmbH", "Briefe"))
 	s.settled("half.pdf=%PDF-1.7\n%%EOF\n", "whole.txt=all of it")
-	if ups := s.uploads(); len(ups) != 0 {
-		t.Errorf("%+v", ups)
-	}
+	heals(t, "nothing is left", func() bool { return len(s.uploads()) == 0 })
 }
 
 // A crash while it is moved does not lose what a close had promised.
