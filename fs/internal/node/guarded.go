@@ -85,7 +85,8 @@ func (k *Kernel) seesFile(ctx context.Context, f *staging.File) error {
 	return nil
 }
 
-// seesName returns nil if the user of a request sees d, unless a name in d is of something that the user of a request does not see.
+// seesName returns nil if the user of a request sees d, and what has a name in it. A name that d does not
+// have is left to what follows.
 func (k *Kernel) seesName(ctx context.Context, d *tree.Dir, name string) error {
 	if err := k.sees(ctx, d); err != nil {
 		return err
