@@ -240,10 +240,11 @@ func (v *delivery) settledLocked(f *File, up *spool.Upload) error {
 	f.Mu.Lock()
 	open := f.writers > 0
 	f.Mu.Unlock()
+	if open {
+		return background.ErrMoot
+	}
 	err := whole.Check(up)
 	switch {
-	case open:
-		return background.ErrMoot
 	case v.s.repeats.cover(up, err != nil):
 		v.s.Service.Log.WithField("path", archive.Printable(f.Where())).Info("it was written again under its name, and is archived once")
 		f.hide()
