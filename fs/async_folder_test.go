@@ -83,7 +83,7 @@ var queuedFolders = map[string]struct {
 		opens(os.O_WRONLY|os.O_APPEND, "!")(t, a, at+"/Neu/Unter/b.txt")
 		write(t, at+"/Neu/c.part", "c")
 		must(t, os.Rename(at+"/Neu/c.part", at+"/Neu/c.txt"))
-		write(t, at+"/Neu/local.part", "not to be archived")
+		write(t, at+"/Neu/local.txt.part", "not to be archived")
 	}, []string{"Neu/", "Neu/Unter/", "Neu/Unter/b.txt=b!", "Neu/a.txt=new", "Neu/c.txt=c"}},
 	"what does not go": {func(t *testing.T, a *async, at string) {
 		must(t, os.Mkdir(at+"/Neu", 0o700))

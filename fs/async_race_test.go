@@ -227,7 +227,7 @@ func TestNoRoomToChangeAQueuedFile(t *testing.T) {
 			a.Fault(hostile.Fault{Method: "POST", Times: hostile.Always, Do: hostile.Answer(429, "slow down")})
 			c.Path = filepath.Join(a.letters, "a.txt")
 			write(t, c.Path, "Inhalt")
-			write(t, filepath.Join(a.letters, "most of the room.part"), strings.Repeat("x", 2<<20-100))
+			write(t, filepath.Join(a.letters, "most of the room.txt.part"), strings.Repeat("x", 2<<20-100))
 			if d := startProgram(t).does(c); d.Step != syscall.ENOSPC && d.Open != syscall.ENOSPC || d.Close != 0 {
 				t.Errorf("%+v", d)
 			}

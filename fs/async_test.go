@@ -203,7 +203,7 @@ var pendingChanges = map[string]pendingChange{
 		write(t, filepath.Join(a.inbox, "b.txt"), "from the inbox")
 		must(t, os.Rename(filepath.Join(a.inbox, "b.txt"), filepath.Join(a.bills, "b.txt")))
 	}, letters: unchanged.letters, bills: []string{"b.txt=from the inbox"}},
-	"renamed to a temporary name": {do: moves("a.txt", "Briefe/a.part"), local: []string{"a.part"}},
+	"renamed to a temporary name": {do: moves("a.txt", "Briefe/a.pdf.part"), local: []string{"a.pdf.part"}},
 	"renamed to a temporary name and back": {do: func(t *testing.T, a *async, path string) {
 		must(t, os.Rename(path, path+".part"))
 		must(t, os.Rename(path+".part", path))

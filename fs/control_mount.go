@@ -81,7 +81,7 @@ func (m *controlMount) Listed(folder, id archive.ID) (doc *archive.Document, arc
 	if d == nil {
 		return nil, false, false
 	}
-	return d.Document(id), d.Kind.Archives(), true
+	return d.Document(id), d.Kind().Archives(), true
 }
 
 func (m *controlMount) FolderNamed(ctx context.Context, path []string) (archive.ID, error) {
@@ -99,7 +99,7 @@ func (m *controlMount) FolderNamed(ctx context.Context, path []string) (archive.
 		}
 		d = e.Dir
 	}
-	if d.Kind == tree.InboxesDir {
+	if d.Kind() == tree.InboxesDir {
 		return 0, errno.Refuse(syscall.EINVAL, "in:"+tree.InboxesName+" is followed by the name of an inbox: in:"+tree.InboxesName+" in:NAME")
 	}
 	return d.ID(), nil

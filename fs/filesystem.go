@@ -69,7 +69,7 @@ func New(opts Options) *FileSystem {
 		opts.Archive, people.As = f.kernel.Judge.Share(opts.Archive), rights.As
 	}
 	f.staging = staging.New(staging.Config{
-		Spool: opts.Spool, State: opts.State, Async: opts.Async, Settle: opts.Settle, Number: opts.Number, ReadOnly: opts.ReadOnly, WhileAlive: node.WhileAlive, People: people,
+		Spool: opts.Spool, State: opts.State, Async: opts.Async, Grace: opts.Grace, Number: opts.Number, ReadOnly: opts.ReadOnly, WhileAlive: node.WhileAlive, People: people,
 		Rewritten: func(doc archive.ID) { f.control.BytesChanged(doc) },
 	}, opts.Now)
 	var prefetching context.Context
@@ -80,7 +80,7 @@ func New(opts Options) *FileSystem {
 			Known: opts.Known, Spill: opts.Spill, Log: opts.Log, Now: opts.Now, Work: &f.work, Answers: f.answered, Notifier: opts.Notifier,
 		},
 		Mode: opts.Mode, Content: opts.Content, Facts: opts.Facts, DownloadsForThumbnails: opts.Thumbnails == ThumbnailsDownload, Thumbnails: madeThumbnails{f.kernel}, Crawlers: opts.Crawlers, ReadAhead: opts.ReadAhead, Near: opts.Near, Memory: &f.memory,
-		Staged: &f.staging.Placing, NewLeaf: f.staging.LeafFor, NewestPlain: opts.Number, Changed: f.changed, Reads: f.kernel.Passthrough.Reads,
+		Staged: &f.staging.Placing, NewLeaf: f.staging.LeafFor, NewestPlain: opts.Number, Working: opts.LocalNames, Changed: f.changed, Reads: f.kernel.Passthrough.Reads,
 		DataChanged: func(doc archive.ID) { f.control.DataChanged(doc) },
 	})
 	if opts.Thumbnails == ThumbnailsPreview {

@@ -116,7 +116,7 @@ func TestLocalFilesAreListed(t *testing.T) {
 	m := f.mount(t, nil)
 	dir := m.path("Muster GmbH", "Briefe")
 	must(t, os.MkdirAll(filepath.Join(dir, ".Trash-0", "files"), 0o700))
-	for _, name := range []string{"Angebot.docx~", ".Trash-0/files/b.txt", "leer.part"} {
+	for _, name := range []string{"Angebot.docx~", ".Trash-0/files/b.txt", "leer.pdf.part"} {
 		must(t, os.WriteFile(filepath.Join(dir, name), []byte(name)[:len(name)%9], 0o600))
 	}
 	for range 2 {
@@ -140,7 +140,7 @@ func TestLocalFilesAreListed(t *testing.T) {
 	wantContent(t, m.path(".archivefs", "uploads", file), "Ange")
 	wantErrno(t, "retry", m.retryNow(u), syscall.EPERM)
 	must(t, os.Remove(m.path(".archivefs", "uploads", file)))
-	wantNames(t, dir, ".Trash-0", "leer.part")
+	wantNames(t, dir, ".Trash-0", "leer.pdf.part")
 	f.wantHolds(t, f.letters)
 }
 
@@ -152,7 +152,7 @@ func TestOldTemporaryFilesAreKeptForAnotherTerm(t *testing.T) {
 	m, log, c := f.logged(t)
 	dir := m.path("Muster GmbH", "Briefe")
 	must(t, os.Mkdir(filepath.Join(dir, ".Trash-0"), 0o700))
-	for _, name := range []string{"Angebot.docx~", "leer.txt", ".Trash-0/b.txt", "leer.part"} {
+	for _, name := range []string{"Angebot.docx~", "leer.txt", ".Trash-0/b.txt", "leer.pdf.part"} {
 		must(t, os.WriteFile(filepath.Join(dir, name), []byte("Inhalt")[:6*min(1, strings.Count(name, "o")+strings.Count(name, "/"))], 0o600))
 	}
 	days := func(n int) string {
@@ -165,7 +165,7 @@ func TestOldTemporaryFilesAreKeptForAnotherTerm(t *testing.T) {
 	if said := days(6); strings.Contains(said, "temporary") {
 		t.Errorf("the log says %s", said)
 	}
-	wantNames(t, dir, "Angebot.docx~", "leer.txt", "leer.part", ".Trash-0")
+	wantNames(t, dir, "Angebot.docx~", "leer.txt", "leer.pdf.part", ".Trash-0")
 	said := days(2)
 	for _, path := range []string{"Muster GmbH/Briefe/Angebot.docx~", "Muster GmbH/Briefe/.Trash-0/b.txt"} {
 		if strings.Count(said, path) != 1 || !strings.Contains(said, "uploads export") {
@@ -208,12 +208,12 @@ func TestOrdinaryLocalFilesAreNotForgotten(t *testing.T) {
 		opts.Now = func() time.Time { return time.Now().AddDate(0, 0, int(days.Load())) }
 	})
 	dir := m.path("Muster GmbH", "Briefe")
-	must(t, os.WriteFile(filepath.Join(dir, "x.part"), []byte("Inhalt"), 0o600))
+	must(t, os.WriteFile(filepath.Join(dir, "x.txt.part"), []byte("Inhalt"), 0o600))
 	id := m.fs.Status().Uploads.Locals[0].ID
 	m.unmount()
 	record := filepath.Join(m.state, "spool", id, "record.json")
 	text := get(os.ReadFile(record))(t)
-	must(t, os.WriteFile(record, []byte(strings.ReplaceAll(string(text), `"name":"x.part"`, `"name":"zinssatz"`)), 0o600))
+	must(t, os.WriteFile(record, []byte(strings.ReplaceAll(string(text), `"name":"x.txt.part","temporary":true`, `"name":"zinssatz"`)), 0o600))
 	for range 3 {
 		m.remount()
 		wantContent(t, filepath.Join(dir, "zinssatz"), "Inhalt")

@@ -71,7 +71,7 @@ func TestMoveToAKeyword(t *testing.T) {
 	wantNames(t, m.search(`keyword:"is open" in:"Muster GmbH" in:Briefe`), "scan 1.txt", "scan 2.txt")
 
 	j.take()
-	must(t, os.WriteFile(m.path("inboxes", "Administrator", "x.part"), []byte("x"), 0o600))
+	must(t, os.WriteFile(m.path("inboxes", "Administrator", "x.txt.part"), []byte("x"), 0o600))
 	refusals := map[string]struct {
 		err    error
 		reason string
@@ -79,7 +79,7 @@ func TestMoveToAKeyword(t *testing.T) {
 		"cp":           {os.WriteFile(m.keyword("offen", "new.txt"), nil, 0o600), "only a document of the archive can be given a keyword"},
 		"another name": {os.Rename(m.path("Muster GmbH", "Briefe", "scan 1.txt"), m.keyword("offen", "y.txt")), "keeps its name"},
 		"a folder":     {os.Rename(m.path("Muster GmbH", "Briefe"), m.keyword("offen", "Briefe")), "only documents have keywords"},
-		"a local file": {os.Rename(m.path("inboxes", "Administrator", "x.part"), m.keyword("offen", "x.part")), "not archived yet"},
+		"a local file": {os.Rename(m.path("inboxes", "Administrator", "x.txt.part"), m.keyword("offen", "x.txt.part")), "not archived yet"},
 		"a search":     {os.Rename(m.path("Muster GmbH", "Briefe", "scan 1.txt"), m.search("offen", "scan 1.txt")), "nothing can be put into"},
 		"a hit":        {os.Remove(m.keyword("is open", "scan 1.txt")), ""},
 	}

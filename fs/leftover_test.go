@@ -70,9 +70,9 @@ func TestMountAfterACrash(t *testing.T) {
 	m := o.mount(t, nil)
 	dir, in := m.path("Muster GmbH", "Briefe"), m.path("inboxes", "Administrator")
 	must(t, os.WriteFile(filepath.Join(dir, "fertig.txt"), []byte("fertig"), 0o600))
-	must(t, os.WriteFile(filepath.Join(dir, "a.part"), []byte("lokal"), 0o600))
+	must(t, os.WriteFile(filepath.Join(dir, "a.pdf.part"), []byte("lokal"), 0o600))
 	old := time.Date(2020, 1, 2, 3, 4, 5, 0, time.UTC)
-	must(t, os.Chtimes(filepath.Join(dir, "a.part"), old, old))
+	must(t, os.Chtimes(filepath.Join(dir, "a.pdf.part"), old, old))
 	w := get(os.Create(filepath.Join(dir, "halb.txt")))(t)
 	get(w.WriteString("halb"))(t)
 	must(t, w.Sync())
@@ -85,8 +85,8 @@ func TestMountAfterACrash(t *testing.T) {
 	m.unmount()
 	wantArchived(t, o, o.letters, "fertig.txt=fertig", "halb.txt=halb")
 	m.remountAfter(crashed)
-	wantNames(t, dir, "a.part", "fertig.txt", "halb.txt")
-	if info := get(os.Stat(filepath.Join(dir, "a.part")))(t); !info.ModTime().Equal(old) || info.Size() != 5 {
+	wantNames(t, dir, "a.pdf.part", "fertig.txt", "halb.txt")
+	if info := get(os.Stat(filepath.Join(dir, "a.pdf.part")))(t); !info.ModTime().Equal(old) || info.Size() != 5 {
 		t.Errorf("the local file is of %v, %d bytes", info.ModTime(), info.Size())
 	}
 	ups := m.uploads()
@@ -104,7 +104,7 @@ func TestMountAfterACrash(t *testing.T) {
 		wantErrno(t, "truncate a kept file", os.Truncate(kept, 0), syscall.EPERM)
 		wantContent(t, kept, want)
 	}
-	must(t, os.Rename(filepath.Join(dir, "a.part"), filepath.Join(dir, "a.txt")))
+	must(t, os.Rename(filepath.Join(dir, "a.pdf.part"), filepath.Join(dir, "a.txt")))
 	wantArchived(t, o, o.letters, "fertig.txt=fertig", "halb.txt=halb", "a.txt=lokal")
 	m.remount()
 	if info := get(os.Stat(filepath.Join(dir, "a.txt")))(t); !info.ModTime().Equal(old) {
@@ -121,8 +121,8 @@ func TestRemovedWhileOpenAndACrash(t *testing.T) {
 	var open []*os.File
 	for name, gone := range map[string]func(path string) error{
 		"entfernt.txt": os.Remove,
-		"ersetzt.part": func(path string) error {
-			other := filepath.Join(dir, "anders.part")
+		"ersetzt.pdf.part": func(path string) error {
+			other := filepath.Join(dir, "anders.pdf.part")
 			if err := os.WriteFile(other, []byte("anders"), 0o600); err != nil {
 				return err
 			}
@@ -150,10 +150,10 @@ func TestRemovedWhileOpenAndACrash(t *testing.T) {
 		must(t, again.Close())
 		must(t, f.Close())
 	}
-	wantNames(t, dir, "ersetzt.part")
+	wantNames(t, dir, "ersetzt.pdf.part")
 	m.remountAfter(crashed)
-	wantNames(t, dir, "ersetzt.part")
-	wantContent(t, filepath.Join(dir, "ersetzt.part"), "anders")
+	wantNames(t, dir, "ersetzt.pdf.part")
+	wantContent(t, filepath.Join(dir, "ersetzt.pdf.part"), "anders")
 	if ups := m.uploads(); len(ups) != 0 {
 		t.Errorf("uploads: %+v", ups)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/archivefs/archivefs/archive"
 	"github.com/archivefs/archivefs/cache"
 	"github.com/archivefs/archivefs/fs/internal/control"
+	"github.com/archivefs/archivefs/fs/internal/names"
 	"github.com/archivefs/archivefs/fs/internal/node"
 	"github.com/archivefs/archivefs/fs/internal/remote"
 	"github.com/archivefs/archivefs/fs/internal/rights"
@@ -45,6 +46,12 @@ const (
 	ThumbnailsDownload Thumbnails = "download"
 	ThumbnailsNone     Thumbnails = "none"
 )
+
+// LocalNames are names of files and directories that stay on this machine.
+type LocalNames = names.Rules
+
+// NewLocalNames returns the names that programs work under, and those that match globs (path.Match).
+func NewLocalNames(globs []string) (*LocalNames, error) { return names.NewRules(globs) }
 
 // The content modes. ContentAuto takes the original, the PDF rendition, or the JSON of the
 // document data: the first that the service has.
@@ -95,9 +102,11 @@ type Options struct {
 	// Async lets close return as soon as the file is durable in the spool; it is archived in the
 	// background.
 	Async bool
-	// Settle is for how long nobody must have written to a file in an inbox before it is sent. Its
-	// close returns as soon as it is durable in the spool. 0 sends it at the close.
-	Settle time.Duration
+	// Grace is for how long a file or a folder that was made through the mount must have been left alone
+	// before it is sent. A close returns as soon as the file is durable in the spool. 0 sends it at the close.
+	Grace time.Duration
+	// LocalNames are further names that stay on this machine, as of path.Match.
+	LocalNames *LocalNames
 	// Number makes a new document of a file that is written under the name of one in an inbox. That
 	// one stays, and is shown under a numbered name. Without it the new bytes replace the old ones.
 	Number bool

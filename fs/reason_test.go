@@ -93,7 +93,7 @@ var refusals = []refusal{
 	{"move a document to a junk directory", move(waiting, "inboxes/Administrator/.Trash-0/scan.txt"), syscall.EPERM, "stay on this machine"},
 	{"remove an inbox document", try(os.Remove, waiting), syscall.EPERM, "--allow-delete"},
 	{"move one to another inbox", move(waiting, "inboxes/Buchhaltung/scan.txt"), syscall.EPERM, "can only be archived"},
-	{"move one onto another", move(waiting, "inboxes/Administrator/zwei.txt"), syscall.EEXIST, "the name is taken"},
+	{"move one onto another", move(waiting, "inboxes/Administrator/zwei.txt"), syscall.EPERM, "no operation that replaces"},
 	{"overwrite one", try(overwrite, waiting), syscall.EPERM, "no operation that replaces"},
 	{"save one with a backup", move(waiting, waiting+"~"), syscall.EPERM, "no operation that replaces"},
 	{"create at the top", try(overwrite, "neu.txt"), syscall.EPERM, "beside the mandators"},

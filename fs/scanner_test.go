@@ -16,7 +16,7 @@ import (
 	"github.com/archivefs/archivefs/internal/testing/hostile"
 )
 
-// scanner is a mount in whose inboxes files settle for an hour, which no test waits for.
+// scanner is a mount in whose inboxes files rest for an hour, which no test waits for.
 type scanner struct {
 	*foreign
 	*mounted
@@ -29,7 +29,7 @@ func newScanner(t *testing.T, cfg hostile.Config, tweak func(*fs.Options)) *scan
 	s := &scanner{foreign: newForeign(t, cfg)}
 	now := func() time.Time { return time.Now().Add(time.Duration(s.later.Load())) }
 	s.mounted = &mounted{baseURL: s.url, cred: s.foreign.cred, clock: now, tweak: func(o *fs.Options) {
-		o.Settle, o.Number, o.Now = time.Hour, true, now
+		o.Grace, o.Number, o.Now = time.Hour, true, now
 		if tweak != nil {
 			tweak(o)
 		}
@@ -49,6 +49,16 @@ func (s *scanner) settled(want ...string) {
 		s.hurries()
 		return slices.Equal(s.holds(s.foreign.inbox), want)
 	})
+}
+
+// crash ends the mount without a request, and begins it again with what a crash leaves.
+func (s *scanner) crash() {
+	s.t.Helper()
+	crashed := s.spoolNow()
+	s.Fault(hostile.Fault{Method: "POST", Times: hostile.Always, Do: hostile.Answer(503, "")})
+	s.unmount()
+	s.ClearFaults()
+	s.remountAfter(crashed)
 }
 
 // fails lets an hour pass, waits until the upload of a file in the inbox has failed, and returns it.
@@ -89,7 +99,7 @@ func TestPagesThatAreAppendedBecomeOneDocument(t *testing.T) {
 	page(t, path, "page 1\n")
 	page(t, path, "%%EOF\n")
 	must(t, s.retryNow(s.upload("inboxes/Administrator/scan0001.pdf")))
-	if got := s.pending(); len(got) != 1 || got[0].Size != 22 || !got[0].Waits || !strings.Contains(got[0].Error, "--settle") {
+	if got := s.pending(); len(got) != 1 || got[0].Size != 22 || !got[0].Rests || !strings.Contains(got[0].Error, "--grace") {
 		t.Errorf("pending: %+v", got)
 	}
 	s.wantHolds(t, s.foreign.inbox)
@@ -100,61 +110,8 @@ func TestPagesThatAreAppendedBecomeOneDocument(t *testing.T) {
 	wantContent(t, path, "%PDF-1.7\npage 1\n%%EOF\n")
 }
 
-// Only inboxes settle: a copy to a folder is archived at its close, and what leaves an inbox when it is moved.
-func TestFoldersDoNotSettle(t *testing.T) {
-	t.Parallel()
-	s := newScanner(t, hostile.Config{}, nil)
-	write(t, s.path("Muster GmbH", "Briefe", "a.txt"), "Inhalt")
-	s.wantHolds(t, s.letters, "a.txt=Inhalt")
-	write(t, filepath.Join(s.inbox, "b.txt"), "moved before it has settled")
-	must(t, os.Rename(filepath.Join(s.inbox, "b.txt"), s.path("Muster GmbH", "Briefe", "b.txt")))
-	s.wantHolds(t, s.letters, "a.txt=Inhalt", "b.txt=moved before it has settled")
-	wantErrno(t, "remove it", os.Remove(s.path("Muster GmbH", "Briefe", "b.txt")), syscall.EPERM)
-	s.settled()
-}
-
-// What cannot be moved to a folder stays in the inbox, and settles there.
-func TestAMoveThatFailsLeavesTheScanInItsInbox(t *testing.T) {
-	t.Parallel()
-	s := newScanner(t, hostile.Config{}, nil)
-	half, whole := filepath.Join(s.inbox, "half.pdf"), filepath.Join(s.inbox, "whole.txt")
-	page(t, half, "%PDF-1.7\n")
-	wantErrno(t, "move half a scan", os.Rename(half, s.path("Muster GmbH", "Briefe", "half.pdf")), syscall.EIO)
-	page(t, half, "%%EOF\n")
-	write(t, whole, "all of it")
-	s.Fault(hostile.Fault{Method: "POST", Path: "/file-upload", Do: hostile.Answer(400, "")})
-	wantErrno(t, "move what is refused", os.Rename(whole, s.path("Muster GmbH", "Briefe", "whole.txt")), syscall.EPERM)
-	wantNames(t, s.inbox, "half.pdf", "whole.txt")
-	wantNames(t, s.path("Muster GmbH", "Briefe"))
-	s.settled("half.pdf=%PDF-1.7\n%%EOF\n", "whole.txt=all of it")
-	heals(t, "nothing is left", func() bool { return len(s.uploads()) == 0 })
-}
-
-// A crash while it is moved does not lose what a close had promised.
-func TestACrashWhileAScanIsMoved(t *testing.T) {
-	t.Parallel()
-	s := newScanner(t, hostile.Config{}, nil)
-	write(t, filepath.Join(s.inbox, "scan.txt"), "page 1")
-	gate := hostile.NewGate()
-	s.Fault(hostile.Fault{Method: "POST", Path: "/file-upload", Do: hostile.StallBefore(gate)})
-	moved := make(chan error)
-	go func() {
-		moved <- os.Rename(filepath.Join(s.inbox, "scan.txt"), s.path("Muster GmbH", "Briefe", "scan.txt"))
-	}()
-	<-gate.Arrived()
-	crashed := s.spoolNow()
-	gate.Open()
-	must(t, <-moved)
-	for _, d := range s.Documents(s.letters) { // it had not arrived
-		s.Remove(d.ID)
-	}
-	s.remountAfter(crashed)
-	heals(t, "it is archived once", func() bool { s.hurries(); return slices.Equal(s.holds(s.letters), []string{"scan.txt=page 1"}) })
-	s.settled()
-}
-
 // A scanner that has the file open between two pages is waited for, however long that takes.
-func TestAFileSettlesOnlyWhenItIsClosed(t *testing.T) {
+func TestAFileThatIsOpenRests(t *testing.T) {
 	t.Parallel()
 	s := newScanner(t, hostile.Config{}, nil)
 	path := filepath.Join(s.inbox, "scan.txt")
@@ -188,27 +145,16 @@ func TestAScanWithoutItsEndFailsWhenItHasSettled(t *testing.T) {
 	s.settled("scan.pdf=%PDF-1.7\npage 1\n%%EOF\n", "other.pdf=%PDF-1.7\npage 1\n")
 }
 
-func TestWhatSettlesSurvivesTheMount(t *testing.T) {
+func TestWhatRestsSurvivesACrash(t *testing.T) {
 	t.Parallel()
-	for name, end := range map[string]func(*scanner){
-		"unmounted": func(s *scanner) { s.remount() },
-		"crashed": func(s *scanner) {
-			crashed := s.spoolNow()
-			s.remountAfter(crashed)
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			s := newScanner(t, hostile.Config{}, nil)
-			path := filepath.Join(s.inbox, "scan.txt")
-			page(t, path, "page 1\n")
-			end(s)
-			s.wantHolds(t, s.foreign.inbox)
-			names(t, s.inbox)
-			page(t, path, "page 2\n")
-			s.settled("scan.txt=page 1\npage 2\n")
-		})
-	}
+	s := newScanner(t, hostile.Config{}, nil)
+	path := filepath.Join(s.inbox, "scan.txt")
+	page(t, path, "page 1\n")
+	s.crash()
+	s.wantHolds(t, s.foreign.inbox)
+	names(t, s.inbox)
+	page(t, path, "page 2\n")
+	s.settled("scan.txt=page 1\npage 2\n")
 }
 
 // writings are ways in which devices and programs write a file under a name that is taken.
@@ -311,7 +257,7 @@ func TestTheLastScanKeepsItsName(t *testing.T) {
 	s.settled("scan.txt=monday")
 	must(t, os.WriteFile(path, []byte("tuesday"), 0o600))
 	must(t, os.WriteFile(path, []byte("wednesday"), 0o600))
-	s.remountAfter(s.spoolNow())
+	s.crash()
 	names(t, s.inbox)
 	wantContent(t, path, "wednesday")
 	s.settled("scan.txt=monday", "scan.txt=tuesday", "scan.txt=wednesday")
@@ -350,7 +296,7 @@ func TestAScanThatIsWrittenAgainAfterACrash(t *testing.T) {
 	must(t, os.WriteFile(path, []byte("%PDF-1.7\nwhole %%EOF"), 0o600))
 	page(t, filepath.Join(s.inbox, "other.pdf"), "%PDF-1.7\nhalf")
 	must(t, os.Rename(filepath.Join(s.inbox, "other.pdf"), path)) // its next attempt, which broke off
-	s.remountAfter(s.spoolNow())
+	s.crash()
 	names(t, s.inbox)
 	must(t, os.WriteFile(path, []byte("%PDF-1.7\nwhole %%EOF"), 0o600))
 	s.settled("scan.pdf=%PDF-1.7\nwhole %%EOF")
@@ -375,7 +321,7 @@ func TestAScanThatIsWrittenAgainAndRenamed(t *testing.T) {
 				must(t, os.WriteFile(temporary, []byte("page 1\n"), 0o600))
 				must(t, os.Rename(temporary, path))
 				if crash {
-					s.remountAfter(s.spoolNow())
+					s.crash()
 					names(t, s.inbox)
 				}
 				s.settled("scan.txt=page 1\n")

@@ -111,6 +111,16 @@ func (u *UploadStatus) Pending() int {
 	return max(len(u.List)-u.Failed()-int(u.Sending), 0) // what was just confirmed is in the list no more
 }
 
+// Resting counts the pending uploads that have a time of grace.
+func (u *UploadStatus) Resting() (n int) {
+	for i := range u.List {
+		if u.List[i].Rests {
+			n++
+		}
+	}
+	return n
+}
+
 // UploadInfo is a file or folder that is not archived yet, or could not be.
 type UploadInfo struct {
 	ID    string `json:"id"`
@@ -126,6 +136,8 @@ type UploadInfo struct {
 	Incomplete bool `json:"incomplete,omitempty"`
 	// Never is why it cannot be sent as it is; empty where it can.
 	Never string `json:"never,omitempty"`
+	// Rests: it is sent when it was left alone for a while.
+	Rests bool `json:"rests,omitempty"`
 	// Waits: an attempt failed and it is tried again later; Error says why.
 	Waits bool `json:"waits,omitempty"`
 	// InDoubt: it waits because it was sent, got no answer, and may still arrive.

@@ -118,7 +118,7 @@ func uploadInfo(s *spool.Spool, up *spool.Upload, r *spool.Record) UploadInfo {
 	return UploadInfo{
 		ID: r.ID, State: state, Path: archive.Printable(r.Path + "/" + r.Name), Size: up.Size(),
 		Changed: r.Changed, Directory: r.Directory, Incomplete: r.Incomplete(), Never: neverSent(up, r),
-		Waits: r.Queued && reason != "", InDoubt: r.WaitsInDoubt(), Error: archive.Printable(reason),
+		Rests: staging.Rests(r), Waits: r.Queued && reason != "" && !staging.Rests(r), InDoubt: r.WaitsInDoubt(), Error: archive.Printable(reason),
 	}
 }
 

@@ -67,7 +67,7 @@ func TestUploadsDirectory(t *testing.T) {
 	a := away(t)
 	write(t, filepath.Join(a.letters, "a.txt"), "pending")
 	write(t, filepath.Join(a.letters, "leer.txt"), "")
-	write(t, filepath.Join(a.letters, "x.part"), "local")
+	write(t, filepath.Join(a.letters, "x.pdf.part"), "local")
 	write(t, filepath.Join(a.inbox, "scan.txt"), "neu")
 	long := strings.Repeat("ä", 120) + ".txt"
 	write(t, filepath.Join(a.letters, long), "long")
@@ -202,7 +202,7 @@ func TestDiscardWhileItIsOpen(t *testing.T) {
 func TestRetryOfATemporaryFile(t *testing.T) {
 	f := newForeign(t, hostile.Config{})
 	m := f.mount(t, nil)
-	sh(t, m, `python3 -c 'import os,sys; fd=os.open(sys.argv[1],os.O_CREAT|os.O_WRONLY); os.write(fd,b"x"); os.kill(os.getpid(),9)' "$1/Muster GmbH/Briefe/x.part" || true`)
+	sh(t, m, `python3 -c 'import os,sys; fd=os.open(sys.argv[1],os.O_CREAT|os.O_WRONLY); os.write(fd,b"x"); os.kill(os.getpid(),9)' "$1/Muster GmbH/Briefe/x.pdf.part" || true`)
 	heals(t, "it fails", func() bool { return len(m.uploads()) == 1 })
 	wantErrno(t, "retry", m.retryNow(m.uploads()[0]), syscall.EPERM)
 	m.unmount()

@@ -140,6 +140,7 @@ func TestTable(t *testing.T) {
 		"data":                      "rr---",
 		"error":                     "rri--",
 		"retry":                     "rrw--",
+		"send":                      "iiwww",
 		"keep":                      "kkik-",
 		"cached":                    "rri--",
 		"kind":                      "---r-",

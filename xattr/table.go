@@ -14,6 +14,10 @@ const (
 	RetryIncomplete = "incomplete"
 )
 
+// Send is the name of the attribute that ends the time of grace of a file, or of everything in and below
+// a directory, when it is set; it has no value.
+const Send = Prefix + "send"
+
 // Keep is the name of the attribute that keeps the contents of a document, or of all documents in and
 // below a directory, on this machine. KeepOn and KeepOff are the values that can be set, KeepAbove is
 // read if it is set on a directory above.
@@ -134,6 +138,7 @@ var table = []row{
 	{name: "stamps", unlisted: true, access: ofService, data: Stamps},
 	{name: "data", unlisted: true, access: ofService, data: Data},
 	{name: "retry", unlisted: true, access: ofUpload, check: checkRetry},
+	{name: "send", unlisted: true, access: [nodeEnd]Access{Ignored, Ignored, Writable, Writable, Writable}, check: func([]byte) error { return nil }},
 	{
 		name: "keep", unlisted: true, here: true, access: [nodeEnd]Access{Kept, Kept, Ignored, Kept},
 		value: func(s *Subject) []byte { return text(s.Keep) }, check: checkKeep,

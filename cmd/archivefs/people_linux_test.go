@@ -167,7 +167,7 @@ func (s *shared) did(entries ...string) {
 
 // The audit trail has the name of the person who caused a change, whichever way it takes.
 func TestPeopleInTheAuditTrail(t *testing.T) {
-	for _, options := range [][]string{{"--writes", "sync"}, {"--writes", "async"}, {"--settle", "100ms"}} {
+	for _, options := range [][]string{{"--writes", "sync"}, {"--writes", "async"}, {"--grace", "100ms"}} {
 		t.Run(strings.Join(options, " "), func(t *testing.T) {
 			s := newShared(t, options...)
 			for _, step := range []struct {

@@ -186,7 +186,7 @@ func TestUnmountTellsWhatIsKept(t *testing.T) {
 	if err := os.WriteFile(b.path("half.pdf"), []byte("%PDF-1.7 and no end"), 0o600); !errors.Is(err, syscall.EIO) {
 		t.Errorf("half a PDF: %v, want %v", err, syscall.EIO)
 	}
-	if err := os.WriteFile(b.path("c.part"), []byte("c"), 0o600); err != nil {
+	if err := os.WriteFile(b.path("c.txt.part"), []byte("c"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	stays := "; 1 upload failed and stays in " + b.state + "; archivefs uploads list " + b.state + " shows why; " +

@@ -26,7 +26,7 @@ func TestRetryLeavesOutWhatIsNotWhole(t *testing.T) {
 	dir, state := t.TempDir(), t.TempDir()
 	m := o.mount(dir, state, "--retry-for", "200ms")
 	at := filepath.Join(dir, "My Archive")
-	for name, content := range map[string]string{"offen.txt": "half of it", "leer.txt": "", "offen.part": "half"} {
+	for name, content := range map[string]string{"offen.txt": "half of it", "leer.txt": "", "offen.pdf.part": "half"} {
 		f, err := os.Create(filepath.Join(at, name))
 		if err == nil && content != "" {
 			_, err = f.WriteString(content)
@@ -68,7 +68,7 @@ func TestRetryLeavesOutWhatIsNotWhole(t *testing.T) {
 		"halb.pdf":   {"the end of the file is missing, as after a cancelled copy", "retry --incomplete", asItIs},
 		"offen.txt":  {open, "retry --incomplete", asItIs},
 		"leer.txt":   {open + "; it is empty, and no empty document is archived", "discard", "forgets it"},
-		"offen.part": {open + "; its name is a temporary one", "export", "saves it"},
+		"offen.pdf.part": {open + "; its name is a temporary one", "export", "saves it"},
 	} {
 		id := ids[name]
 		why := what[0] + "; archivefs uploads " + what[1] + " " + dir + " " + id + " " + what[2]
@@ -403,7 +403,7 @@ func TestLocalFilesAreCountedAtTheEnd(t *testing.T) {
 	want := "2 files stay on this machine, in " + state + ", and are not archived; archivefs uploads list " + state + " says why\n"
 	for _, unmount := range []bool{false, true} {
 		m := o.mount(dir, state)
-		for name, content := range map[string]string{"Angebot.docx~": "a", "x.part": "b", "leer.part": "", "b.txt": "b"} {
+		for name, content := range map[string]string{"Angebot.docx~": "a", "x.pdf.part": "b", "leer.pdf.part": "", "b.txt": "b"} {
 			if err := os.WriteFile(filepath.Join(dir, "My Archive", name), []byte(content), 0o600); err != nil && !unmount {
 				t.Error(err)
 			}

@@ -105,7 +105,7 @@ func TestMountWrongUsage(t *testing.T) {
 		{"content", []string{"DIR", "--content=video"}, "--content"},
 		{"content in another case", []string{"DIR", "--content=PDF"}, "--content"},
 		{"writes", []string{"DIR", "--writes=maybe"}, "--writes"},
-		{"settle", []string{"DIR", "--settle=-1s"}, "--settle"},
+		{"grace", []string{"DIR", "--grace=-1s"}, "--grace"},
 		{"inbox collision", []string{"DIR", "--inbox-collision=both"}, "--inbox-collision"},
 		{"date", []string{"DIR", "--created-after=31.12.2024"}, "--created-after"},
 		{"time zone", []string{"DIR", "--time-zone=Europe/Nowhere"}, "--time-zone"},

@@ -31,11 +31,11 @@ type Record struct {
 	// ByRoot, root: people take turns in the queue, and the archive may know each of them (Person).
 	UID    uint32 `json:"uid,omitempty"`
 	ByRoot bool   `json:"byRoot,omitempty"`
-	// Settling (queued) says that its writer may come back to it, so that it is neither sent nor
-	// checked for its end before it has been left alone for a while.
-	Settling bool `json:"settling,omitempty"`
-	// Written is the first name that it had where files settle, temporary ones aside: its writer may come
-	// back to that, whatever Name is by then.
+	// Rest is its time of grace: for how long it must have been left alone (Changed), once it is queued,
+	// before it is sent, or checked for its end. 0 says that it was checked.
+	Rest time.Duration `json:"rest,omitempty"`
+	// Written is the first name that it had in an inbox with a time of grace, working names aside: its
+	// writer may come back to that, whatever Name is by then.
 	Written string    `json:"written,omitempty"`
 	Created time.Time `json:"created"`
 	Changed time.Time `json:"changed"` // the last transition or change of a field
@@ -165,7 +165,7 @@ func (r *Record) fail(reason string, visible bool, size int64) {
 	if r.SHA256 == "" {
 		r.Size = size
 	}
-	r.State, r.Closed, r.Queued, r.Settling, r.Visible, r.Reason = Failed, false, false, false, visible, archive.Printable(reason)
+	r.State, r.Closed, r.Queued, r.Rest, r.Visible, r.Reason = Failed, false, false, 0, visible, archive.Printable(reason)
 }
 
 // StaysHere reports whether it is a local file, which stays on this machine: temporary or empty.
@@ -194,7 +194,7 @@ func (r *Record) splits() bool {
 // so that it can be chosen with the commit. What may have been sent already keeps its key, and a
 // replacement, a user's own external id or an e-mail need what the folder held before.
 func (r *Record) announceable() bool {
-	return r.Queued && !r.Settling && !r.inDoubt() && !r.Refused && r.Folder != 0 && r.Within == "" && r.Replace == 0 && r.ExternalID == "" && !r.splits()
+	return r.Queued && r.Rest == 0 && !r.inDoubt() && !r.Refused && r.Folder != 0 && r.Within == "" && r.Replace == 0 && r.ExternalID == "" && !r.splits()
 }
 
 // isAnnounced reports whether it may be sent in a run of the machine with no other record that is

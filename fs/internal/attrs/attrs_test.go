@@ -170,6 +170,7 @@ var cells = map[string]string{
 	"stamps":                    "vp.- vp.- .n.- .n.- .nn- .nn- .nn- .nn- .nn-",
 	"data":                      "vp.- vp.- .n.- .n.- .nn- .nn- .nn- .nn- .nn-",
 	"retry":                     ".p.- .p.- .k.- .k.- .nn- .nn- .nn- .nn- .nn-",
+	"send":                      ".i.- .i.- .k.- .k.- .k.- .k.- .k.- .k.- .k.-",
 	"keep":                      "vkk- vkk- .i.- .i.- vkk- vkk- vkk- .k.- .nn-",
 	"cached":                    "vpp- vpp- vii- vii- .nn- .nn- .nn- .nn- .nn-",
 	"kind":                      ".n.- .n.- .n.- .n.- vppl vppl vppl vppl .nn-",

@@ -235,16 +235,20 @@ func (q *Queue[J]) nextLocked(now time.Time) (next *job[J], due time.Time) {
 		if j.active || next != nil && !j.before(next) {
 			continue
 		}
-		at, ok := q.ready(j.of)
-		if at.Before(j.due) {
-			at = j.due
+		ok := true
+		if !j.due.After(now) { // else there is no need to ask for each of many that wait
+			var at time.Time
+			if at, ok = q.ready(j.of); at.After(j.due) {
+				j.due = at
+			}
 		}
 		switch {
-		case !ok:
-		case !at.After(now):
-			next = j
-		case due.IsZero() || at.Before(due):
-			due = at
+		case !j.due.After(now):
+			if ok {
+				next = j
+			}
+		case due.IsZero() || j.due.Before(due):
+			due = j.due
 		}
 	}
 	return next, due

@@ -7,6 +7,7 @@ import (
 	"github.com/archivefs/archivefs/archive"
 	"github.com/archivefs/archivefs/fs/internal/content"
 	"github.com/archivefs/archivefs/fs/internal/errno"
+	"github.com/archivefs/archivefs/fs/internal/names"
 	"github.com/archivefs/archivefs/fs/internal/staging"
 	"github.com/archivefs/archivefs/fs/internal/tree"
 	"github.com/archivefs/archivefs/internal/state"
@@ -26,13 +27,13 @@ func New(s *staging.Area, kept *state.Store, allowDelete bool) *Files {
 	return &Files{s: s, Folders: &Folders{s: s}, state: kept, allowDelete: allowDelete}
 }
 
-// CreateOpen creates a file in the spool and opens it for writing. A temporary file stays local
-// until it is renamed.
-func (c *Files) CreateOpen(ctx context.Context, d *tree.Dir, name string, a content.Access, temporary bool) (*tree.Entry, *staging.Handle, error) {
+// CreateOpen creates a file in the spool and opens it for writing. as says what it is by its name and by
+// how it is created.
+func (c *Files) CreateOpen(ctx context.Context, d *tree.Dir, name string, a content.Access, as names.Working) (*tree.Entry, *staging.Handle, error) {
 	if err := c.Folders.mayHold(d, name); err != nil {
 		return nil, nil, err
 	}
-	e, err := c.create(ctx, d, name, temporary)
+	e, err := c.create(ctx, d, name, as)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -51,7 +52,7 @@ func (c *Files) CreateOpen(ctx context.Context, d *tree.Dir, name string, a cont
 
 // create puts an empty file into the spool and shows it. If a document is hidden under the name,
 // create shows that document, which gets the new bytes.
-func (c *Files) create(ctx context.Context, d *tree.Dir, name string, temporary bool) (*tree.Entry, error) {
+func (c *Files) create(ctx context.Context, d *tree.Dir, name string, as names.Working) (*tree.Entry, error) {
 	if d.Reach(name) != nil {
 		return nil, errno.ErrTaken
 	}
@@ -59,8 +60,12 @@ func (c *Files) create(ctx context.Context, d *tree.Dir, name string, temporary 
 		return e, nil
 	}
 	r := c.s.People.Sign(ctx, c.s.Record(d, name, nil))
-	if r.Temporary = temporary; temporary {
-		r.Written = ""
+	switch as {
+	case names.Certain:
+		r.Temporary, r.Rest, r.Written = true, 0, ""
+	case names.Doubtful:
+		r.Rest, r.Written = c.s.Doubt(), ""
+	case names.Real:
 	}
 	up, err := c.s.Create(r)
 	if err != nil {
@@ -110,21 +115,29 @@ func (c *Files) Unlink(ctx context.Context, d *tree.Dir, name string) error {
 		return syscall.EISDIR
 	case doc == nil:
 		return c.removeLocal(staging.FileAt(e))
-	case d.Kind != tree.InboxDir:
+	case d.Kind() != tree.InboxDir:
 		return errNoRemoval
 	case !c.allowDelete:
 		return errno.Refuse(syscall.EPERM, "inbox documents can be deleted only if the archive is mounted with --allow-delete")
 	}
-	f := staging.FileOf(d, e)
+	if err := c.deleteShown(ctx, d, e); err != nil {
+		return err
+	}
+	c.forgetShown(d, e, name)
+	return nil
+}
+
+// deleteShown deletes an inbox document at the service and here.
+func (c *Files) deleteShown(ctx context.Context, d *tree.Dir, e *tree.Entry) error {
+	f, id := staging.FileOf(d, e), e.Doc.Load().ID
 	f.Commit.Lock() // new bytes of it may be in flight
 	defer f.Commit.Unlock()
-	if err := c.deleteDocument(ctx, d, doc.ID); err != nil {
+	if err := c.deleteDocument(ctx, d, id); err != nil {
 		return err
 	}
 	d.Outdate()
 	f.Remove()
-	c.s.Vanishing.From(d, doc.ID, e.Name)
-	c.forgetShown(d, e, name)
+	c.s.Vanishing.From(d, id, e.Name)
 	return nil
 }
 

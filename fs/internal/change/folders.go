@@ -14,19 +14,19 @@ import (
 	"github.com/archivefs/archivefs/fs/internal/names"
 	"github.com/archivefs/archivefs/fs/internal/staging"
 	"github.com/archivefs/archivefs/fs/internal/tree"
-	"github.com/archivefs/archivefs/internal/spool"
 )
 
 // Folders creates, removes and renames folders and local directories.
 type Folders struct{ s *staging.Area }
 
-// Mkdir creates a folder at the service, or a local directory if d is local or the name is a junk
-// name. With asynchronous writes, the folder is queued if the service is away.
+// Mkdir creates a folder at the service, or a local directory if d is local or programs work in
+// directories of that name. With a time of grace the folder is queued, with asynchronous writes if the
+// service is away.
 func (c *Folders) Mkdir(ctx context.Context, d *tree.Dir, name string) (*tree.Entry, error) {
 	if err := c.mayHold(d, name); err != nil {
 		return nil, err
 	}
-	if d.Kind == tree.LocalDir || names.IsJunkDir(name) {
+	if d.KeepsLocal(name) {
 		e := &tree.Entry{Name: name, Dir: tree.NewDir(c.s.Tree, tree.LocalDir, 0, c.s.Inodes.Local(), d, name)}
 		d.Add(e)
 		return e, nil
@@ -34,14 +34,8 @@ func (c *Folders) Mkdir(ctx context.Context, d *tree.Dir, name string) (*tree.En
 	if err := mayBeFolder(name); err != nil {
 		return nil, err
 	}
-	if err := d.Tree.LoadFolders(ctx, d, tree.NeedNames); err != nil {
+	if err := mayHoldFolders(ctx, d); err != nil {
 		return nil, err
-	}
-	d.Mu.Lock()
-	free := d.Free
-	d.Mu.Unlock()
-	if !free {
-		return nil, errno.ErrNotFree
 	}
 	if c.queuesFolders(d) {
 		return c.s.Folders.Add(ctx, d, name, false)
@@ -55,11 +49,24 @@ func (c *Folders) Mkdir(ctx context.Context, d *tree.Dir, name string) (*tree.En
 		return nil, err
 	}
 	d.Outdate()
-	if d.Kind.Archives() {
-		c.s.Service.Children.Put(id, archive.Structure{Free: free})
+	if d.Kind().Archives() {
+		c.s.Service.Children.Put(id, archive.Structure{Free: true})
 		c.s.Service.Documents.Put(id, nil)
 	}
 	return c.addFolder(d, id, name), nil
+}
+
+// mayHoldFolders returns an error if folders cannot be created in d.
+func mayHoldFolders(ctx context.Context, d *tree.Dir) error {
+	if err := d.Tree.LoadFolders(ctx, d, tree.NeedNames); err != nil {
+		return err
+	}
+	d.Mu.Lock()
+	defer d.Mu.Unlock()
+	if !d.Free {
+		return errno.ErrNotFree
+	}
+	return nil
 }
 
 // mayHold refuses a name that cannot be created in d. Nothing can be created in the root or among
@@ -68,9 +75,9 @@ func (c *Folders) mayHold(d *tree.Dir, name string) error {
 	switch {
 	case c.s.MayChange() != nil:
 		return c.s.MayChange()
-	case d.Kind == tree.RootDir:
+	case d.Kind() == tree.RootDir:
 		return errno.Refuse(syscall.EPERM, "nothing can be made beside the mandators")
-	case d.Kind == tree.InboxesDir:
+	case d.Kind() == tree.InboxesDir:
 		return errno.Refuse(syscall.EPERM, "nothing can be made beside the inboxes")
 	case len(name) > names.Max:
 		return errno.Refuse(syscall.ENAMETOOLONG, "a name has at most 255 bytes")
@@ -87,7 +94,7 @@ func (c *Folders) mayHold(d *tree.Dir, name string) error {
 // isArchived reports whether the name stands for an archived document.
 func (c *Folders) isArchived(d *tree.Dir, name string) bool {
 	e := d.Reach(name)
-	return e != nil && e.Doc.Load() != nil && d.Kind.Archives() && !e.Busy()
+	return e != nil && e.Doc.Load() != nil && d.Kind().Archives() && !e.Busy()
 }
 
 // mayBeFolder refuses to give a folder at the service a name under which programs keep their own
@@ -105,7 +112,7 @@ const recentlyAway = 5 * time.Second
 
 // queuesFolders reports whether a new folder in d is queued without a request.
 func (c *Folders) queuesFolders(d *tree.Dir) bool {
-	if d.QueuedAs() != nil {
+	if d.QueuedAs() != nil || c.s.Grace() > 0 {
 		return true
 	}
 	away := c.s.Service.Away()
@@ -176,7 +183,7 @@ func (c *Folders) addFolder(d *tree.Dir, id archive.ID, name string) *tree.Entry
 		return e
 	}
 	e := &tree.Entry{Name: name, Keep: c.s.KeepFor()}
-	e.Dir = tree.NewDir(c.s.Tree, d.Kind.Below(), id, c.s.Inodes.Folder(id), d, name)
+	e.Dir = tree.NewDir(c.s.Tree, d.Kind().Below(), id, c.s.Inodes.Folder(id), d, name)
 	d.Shown.Add(e)
 	return e
 }
@@ -196,7 +203,7 @@ func (c *Folders) Rmdir(ctx context.Context, d *tree.Dir, name string) error {
 		return errno.ErrNotRemoved
 	case len(e.Dir.Entries()) > 0:
 		return syscall.ENOTEMPTY
-	case e.Dir.Kind != tree.LocalDir:
+	case e.Dir.Kind() != tree.LocalDir:
 		return c.removeQueued(d, e)
 	}
 	d.Drop(e)
@@ -214,90 +221,4 @@ func (c *Folders) removeQueued(d *tree.Dir, e *tree.Entry) error {
 	held.Commit.Lock()
 	defer held.Commit.Unlock()
 	return c.s.Folders.RemoveLocked(held, d, e, up)
-}
-
-// renameDir renames a local directory or a queued folder. A folder of the service cannot be
-// renamed.
-func (c *Folders) renameDir(d *tree.Dir, e *tree.Entry, to *tree.Dir, newName string, over *tree.Entry) error {
-	switch {
-	case e.Dir.QueuedAs() != nil && e.Dir.Kind != tree.LocalDir && over == nil:
-		return c.renameQueued(d, e, to, newName)
-	case e.Dir.Kind != tree.LocalDir:
-		return errno.ErrNotMoved
-	case to.Kind != tree.LocalDir && !names.IsJunkDir(newName) || to.ID() != d.ID():
-		return errno.Refuse(syscall.EPERM, "a local directory must stay local, and in its folder")
-	case over != nil:
-		return errno.ErrTaken
-	}
-	d.Drop(e)
-	e.Dir.MoveTo(to, newName)
-	to.Add(e.Renamed(newName))
-	c.rewritePaths(e.Dir)
-	return nil
-}
-
-// renameQueued moves or renames a queued folder. It waits for a request in flight that creates the
-// folder.
-func (c *Folders) renameQueued(d *tree.Dir, e *tree.Entry, to *tree.Dir, newName string) error {
-	up := e.Dir.QueuedAs()
-	if up == nil {
-		return errno.ErrNotMoved
-	}
-	if err := mayBeFolder(newName); err != nil {
-		return err
-	}
-	held := c.s.Holder(up)
-	held.Commit.Lock()
-	defer held.Commit.Unlock()
-	to.Mu.Lock()
-	free := to.Free
-	to.Mu.Unlock()
-	switch {
-	case e.Dir.QueuedAs() == nil:
-		return errno.ErrNotMoved // it was created meanwhile
-	case !free:
-		return errno.ErrNotFree
-	case to.Kind == tree.LocalDir, names.IsJunkDir(newName), to.Kind.Below() != e.Dir.Kind:
-		return errno.Refuse(syscall.EPERM, "a queued folder can only become a folder of the same kind")
-	case up.State() == spool.Sending:
-		return errno.ErrMayHave
-	}
-	if err := up.Update(func(r *spool.Record) { retarget(r, c.s.Record(to, newName, nil)) }); err != nil {
-		return err
-	}
-	d.Drop(e)
-	e.Dir.MoveTo(to, newName)
-	to.Add(e.Renamed(newName))
-	c.rewritePaths(e.Dir)
-	if up.Record().Queued {
-		c.s.Enqueue(up) // it may have waited for the folder that it has left
-	}
-	return nil
-}
-
-// rewritePaths writes the new place of d into the records of everything below it.
-func (c *Folders) rewritePaths(d *tree.Dir) {
-	for _, e := range d.Entries() {
-		if e.Dir != nil {
-			c.rewritePath(e.Dir)
-			c.rewritePaths(e.Dir)
-		} else if up := staging.FileAt(e).Pending(); up != nil {
-			if err := up.Update(func(r *spool.Record) { r.Local, r.Path = d.Local(), d.Path() }); err != nil {
-				c.s.Service.Failures.Add("rename", up, staging.FileAt(e).Where(), err)
-			}
-		}
-	}
-}
-
-// rewritePath writes the new path of a queued folder into its record after a folder above it has
-// moved.
-func (c *Folders) rewritePath(d *tree.Dir) {
-	up := d.Queued.Load()
-	if up == nil {
-		return
-	}
-	above := d.Above()
-	if err := up.Update(func(r *spool.Record) { r.Path = above.Path() }); err != nil {
-		c.s.Service.Failures.Add("rename", up, d.Path(), err)
-	}
 }

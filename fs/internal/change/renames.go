@@ -76,7 +76,7 @@ func (c *Files) renameEntry(ctx context.Context, d *tree.Dir, e *tree.Entry, to 
 	}
 	switch {
 	case e.Dir != nil:
-		return c.Folders.renameDir(d, e, to, newName, over)
+		return c.renameDir(ctx, d, e, to, newName, over)
 	case e.Doc.Load() != nil:
 		return c.renameDocument(ctx, d, e, to, newName, over)
 	}
@@ -86,26 +86,47 @@ func (c *Files) renameEntry(ctx context.Context, d *tree.Dir, e *tree.Entry, to 
 // renameDocument renames a document in its folder, or archives an inbox document.
 func (c *Files) renameDocument(ctx context.Context, d *tree.Dir, e *tree.Entry, to *tree.Dir, newName string, over *tree.Entry) error {
 	switch {
-	case to == d && d.Kind == tree.InboxDir && names.IsJunk(newName) && !names.IsJunkDir(newName):
+	case to == d && d.Kind() == tree.InboxDir && to.Tree.Working.File(newName) != names.Real && !to.KeepsLocal(newName):
 		return c.copyAndHide(ctx, d, e, newName, over)
 	case to.StaysLocal(newName):
 		return errno.Refuse(syscall.EPERM, "temporary names and directories stay on this machine: a document cannot be archived there")
-	case to.QueuedAs() != nil:
-		return errno.Refuse(syscall.EBUSY, "the folder is queued, and the service does not know it yet")
-	case over != nil && over.Doc.Load() != nil && to.Kind.Archives():
+	case over != nil && over.Doc.Load() != nil && to.Kind().Archives():
 		return errno.ErrOverArchived
-	case over != nil:
-		return errno.ErrTaken
 	case e.Busy():
 		return errno.Refuse(syscall.EBUSY, "it has new content on this machine, or was emptied: write it in full first")
+	case over != nil && over.Doc.Load() != nil && d.Kind() == tree.InboxDir:
+		return c.replaceDocument(ctx, d, e, to, over)
+	case over != nil:
+		return errno.ErrTaken
+	}
+	if err := c.s.Folders.MakeNow(ctx, to); err != nil {
+		return err
+	}
+	switch {
 	case to == d:
 		return c.renameHere(ctx, d, e, newName)
-	case d.Kind == tree.InboxDir && to.Kind.Archives():
+	case d.Kind() == tree.InboxDir && to.Kind().Archives():
 		return c.archiveDocument(ctx, d, e, to, newName)
-	case d.Kind == tree.InboxDir:
+	case d.Kind() == tree.InboxDir:
 		return errno.Refuse(syscall.EPERM, "an inbox document can only be archived: the service has no operation that moves it elsewhere")
 	}
 	return errno.Refuse(syscall.EPERM, "the service has no operation that moves an archived document")
+}
+
+// replaceDocument renames an inbox document over another one, which keeps its id and gets the bytes. The
+// renamed one is deleted: its bytes live on in the other.
+func (c *Files) replaceDocument(ctx context.Context, d *tree.Dir, e *tree.Entry, to *tree.Dir, over *tree.Entry) error {
+	switch replaced, err := c.mayReplace(to, over.Name, over); {
+	case err != nil:
+		return err
+	case replaced == nil:
+		return errno.ErrTaken
+	}
+	if err := c.s.Delivery.Rewrite(ctx, staging.FileOf(to, over), staging.FileOf(d, e)); err != nil {
+		return err
+	}
+	c.s.Changed(to, []string{over.Name}) // the kernel has the renamed document under that name
+	return c.deleteShown(ctx, d, e)
 }
 
 // renameHere renames a document in its folder.
@@ -317,7 +338,9 @@ func (c *Files) copyAndHide(ctx context.Context, d *tree.Dir, e *tree.Entry, new
 	case f.Pending() != nil:
 		return errno.Refuse(syscall.EPERM, "the document is being written")
 	}
-	up, err := c.s.Spool.Create(c.s.Record(d, newName, nil))
+	r := c.s.Record(d, newName, nil)
+	r.Temporary, r.Rest = true, 0
+	up, err := c.s.Spool.Create(r)
 	if err != nil {
 		return err
 	}
@@ -408,9 +431,17 @@ func (c *Files) renameLocalLocked(ctx context.Context, f *staging.File, to *tree
 	if d, _ := f.Place(); up == nil || d == nil {
 		return errNotLocal
 	}
-	before, local := up.Record(), to.StaysLocal(newName)
-	sends := before.Queued && before.Settling && !to.InInbox() && !local // nobody comes back to it there
+	before := up.Record()
 	replaced, err := c.mayReplace(to, newName, over)
+	if errors.Is(err, errno.ErrOverArchived) && before.Queued && (before.Rest > c.s.Grace() || to.Tree.Working.File(before.Name) == names.Doubtful) {
+		return errors.Join(err, c.keepRefused(f, up, err)) // its name alone says that it is no document
+	}
+	place := c.s.Record(to, newName, replaced)
+	if newName == before.Name { // it was perhaps created as programs create temporary files
+		place.Temporary = place.Temporary || before.Temporary
+	}
+	local := place.Temporary || to.StaysLocal(newName)
+	sends := before.Queued && before.Rest > 0 && place.Rest == 0 && !local // its close was not told
 	if err == nil {
 		err = c.recallForLocked(f, up, other, local || sends)
 	}
@@ -418,13 +449,13 @@ func (c *Files) renameLocalLocked(ctx context.Context, f *staging.File, to *tree
 		return err
 	}
 	err = up.Update(func(r *spool.Record) {
-		retarget(r, c.s.Record(to, newName, replaced))
-		r.Queued, r.Settling = r.Queued && !local, r.Settling && to.InInbox()
+		retarget(r, place)
+		r.Queued = r.Queued && !local
 	})
 	switch {
 	case err != nil:
 		return err
-	case sends, f.Ready(up, to, newName):
+	case sends, !local && f.Ready(up):
 		return c.sendAsLocked(ctx, f, up, before, to, newName, over, replaced)
 	}
 	c.moveToLocked(f, to, newName, over, replaced)
@@ -432,6 +463,18 @@ func (c *Files) renameLocalLocked(ctx context.Context, f *staging.File, to *tree
 		c.s.Enqueue(up) // it may have waited for the folder that it has left
 	}
 	return nil
+}
+
+// keepRefused keeps a file local that was to replace an archived document.
+// +checklocks:f.Commit
+func (c *Files) keepRefused(f *staging.File, up *spool.Upload, why error) error {
+	if err := f.RecallLocked(up); err != nil {
+		return err
+	}
+	if err := up.Update(func(r *spool.Record) { r.Temporary, r.Rest = true, 0 }); err != nil {
+		return err
+	}
+	return up.KeepRefused(why.Error())
 }
 
 // mayReplace returns an error if a local file cannot replace over. If over is an inbox document,
@@ -444,7 +487,7 @@ func (c *Files) mayReplace(d *tree.Dir, name string, over *tree.Entry) (*archive
 	switch {
 	case over.Dir != nil:
 		return nil, syscall.EISDIR
-	case doc != nil && d.Kind != tree.InboxDir:
+	case doc != nil && d.Kind() != tree.InboxDir:
 		return nil, errno.ErrOverArchived
 	case doc != nil && d.StaysLocal(name):
 		return nil, errno.Refuse(syscall.EPERM, "a document has the temporary name")
@@ -506,7 +549,7 @@ func (c *Files) sendAsLocked(ctx context.Context, f *staging.File, up *spool.Upl
 // +checklocks:f.Commit
 func (c *Files) takeBackLocked(f *staging.File, up *spool.Upload, before spool.Record, err error) error {
 	if before.Queued {
-		kerr := up.Update(func(r *spool.Record) { retarget(r, before); r.Settling = before.Settling })
+		kerr := up.Update(func(r *spool.Record) { retarget(r, before) })
 		return errors.Join(err, kerr, c.s.RetryLocked(f, up, true))
 	}
 	if kerr := up.Reopen(); kerr != nil {
@@ -521,7 +564,7 @@ func (c *Files) takeBackLocked(f *staging.File, up *spool.Upload, before spool.R
 // retarget gives a record the place and name of another.
 func retarget(r *spool.Record, place spool.Record) {
 	r.Folder, r.Within, r.Inbox, r.Path, r.Local = place.Folder, place.Within, place.Inbox, place.Path, place.Local
-	r.Name, r.DocumentName, r.Replace, r.Temporary = place.Name, place.DocumentName, place.Replace, place.Temporary
+	r.Name, r.DocumentName, r.Replace, r.Temporary, r.Rest = place.Name, place.DocumentName, place.Replace, place.Temporary, place.Rest
 	r.Written = cmp.Or(r.Written, place.Written)
 }
 

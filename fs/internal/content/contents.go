@@ -10,6 +10,7 @@ import (
 	"github.com/archivefs/archivefs/cache"
 	"github.com/archivefs/archivefs/fs/internal/background"
 	"github.com/archivefs/archivefs/fs/internal/errno"
+	"github.com/archivefs/archivefs/fs/internal/names"
 	"github.com/archivefs/archivefs/fs/internal/prefetch"
 	"github.com/archivefs/archivefs/fs/internal/remote"
 	"github.com/archivefs/archivefs/fs/internal/tree"
@@ -40,6 +41,8 @@ type Config struct {
 	Changed func(d *tree.Dir, names []string)
 	// NewLeaf makes the file of a document's entry.
 	NewLeaf func(ino uint64, d *tree.Dir, e *tree.Entry, doc *archive.Document) *tree.Leaf
+	// Working is tree.Config.Working.
+	Working *names.Rules
 	// NewestPlain is tree.Config.NewestPlain.
 	NewestPlain bool
 	// Reads reports whether the kernel can read a cached file itself.
@@ -84,7 +87,7 @@ func New(ctx context.Context, c Config) *Contents {
 	contents := &Contents{
 		Tree: tree.New(tree.Config{
 			Service: service, Reps: reps, Lengths: &view.Lengths{Representations: reps, Facts: c.Facts}, Started: c.Now(),
-			Staged: c.Staged, Changed: c.Changed, Vanished: vanishing.From, Expanded: c.Memory.Expanded, NewLeaf: c.NewLeaf, NewestPlain: c.NewestPlain,
+			Staged: c.Staged, Changed: c.Changed, Vanished: vanishing.From, Expanded: c.Memory.Expanded, NewLeaf: c.NewLeaf, NewestPlain: c.NewestPlain, Working: c.Working,
 		}),
 		Content: c.Content, Facts: c.Facts, Errnos: errno.NewLog(c.Log, c.Now),
 		Walks: prefetch.NewWalks(ctx, prefetch.Options{

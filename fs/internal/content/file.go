@@ -623,5 +623,5 @@ func (f *File) Archived() bool {
 	}
 	f.Mu.Lock()
 	defer f.Mu.Unlock()
-	return f.Doc != nil && f.Dir != nil && f.Dir.Kind.Archives()
+	return f.Doc != nil && f.Dir != nil && f.Dir.Kind().Archives()
 }

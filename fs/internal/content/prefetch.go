@@ -5,7 +5,6 @@ import (
 	"slices"
 	"sort"
 
-	"github.com/archivefs/archivefs/fs/internal/names"
 	"github.com/archivefs/archivefs/fs/internal/prefetch"
 	"github.com/archivefs/archivefs/fs/internal/tree"
 )
@@ -26,7 +25,7 @@ func (w Walked) Wants() bool {
 // walkable reports whether listings of the directory may be prefetched: it is a folder of the archive,
 // and the mount shows all its documents.
 func (w Walked) walkable() bool {
-	return w.Kind.Archives() && !w.IsLocal() && w.Tree.Service.List.CreatedAfter.IsZero()
+	return w.Kind().Archives() && !w.IsLocal() && w.Tree.Service.List.CreatedAfter.IsZero()
 }
 
 // Line returns the directory and its ancestors, the root last.
@@ -40,9 +39,9 @@ func (w Walked) Line() (line []prefetch.Folder) {
 // LookingUp notes a lookup in the directory, and prefetches listings if it is part of a walk.
 func (w Walked) LookingUp(ctx context.Context, name string) {
 	switch {
-	case !w.walkable(), w.finds(name), names.IsJunk(name):
+	case !w.walkable(), w.finds(name), w.Tree.Working.Stays(name):
 	case w.Wants():
-		if w.Kind == tree.MandatorDir && !tree.LooksLikeDocument(name) {
+		if w.Kind() == tree.MandatorDir && !tree.LooksLikeDocument(name) {
 			w.Env.Walks.Entering(w.ID()) //nolint:contextcheck // what begins here outlives the request
 		}
 		w.Env.Walks.LookingUp(ctx, w.Line())

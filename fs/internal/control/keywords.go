@@ -21,7 +21,7 @@ const maxKept = 100
 // nothing.
 func (t *Tree) keywords() *Dir {
 	return &Dir{Ino: inode.ByKeyword, Lookup: func(ctx context.Context, name string) (Node, error) {
-		if names.IsJunk(name) || strings.HasPrefix(name, ".") || strings.TrimSpace(name) != name {
+		if (*names.Rules)(nil).Stays(name) || strings.HasPrefix(name, ".") || strings.TrimSpace(name) != name {
 			return nil, syscall.ENOENT
 		}
 		asked, path := ofKeyword(name), below(byKeywordName, name)

@@ -30,7 +30,7 @@ func (t *Tree) queries() *Dir {
 		switch {
 		case len(name) > names.Max:
 			return nil, syscall.ENAMETOOLONG
-		case names.IsJunk(name), strings.HasPrefix(name, "."):
+		case (*names.Rules)(nil).Stays(name), strings.HasPrefix(name, "."):
 			return nil, syscall.ENOENT
 		}
 		asked, path := ask(name), below(searchName, name)

@@ -156,7 +156,7 @@ func (k *Keeper) OfDocument(doc archive.ID, d *tree.Dir) string {
 
 // folder is the mark of a directory. One that the service does not know has none.
 func folder(d *tree.Dir) state.KeptID {
-	if d.IsLocal() || !d.Kind.HoldsDocuments() {
+	if d.IsLocal() || !d.Kind().HoldsDocuments() {
 		return state.KeptID{}
 	}
 	return state.KeptID{ID: d.ID()}
@@ -251,9 +251,9 @@ func (k *Keeper) set(of state.KeptID, kept state.Kept, on bool) error {
 
 // lineOf returns where a directory is.
 func lineOf(d *tree.Dir) (kept state.Kept) {
-	for ; d != nil && d.Kind.HoldsDocuments(); d = d.Above() {
+	for ; d != nil && d.Kind().HoldsDocuments(); d = d.Above() {
 		kept.Line = append(kept.Line, d.ID())
-		if d.Kind == tree.MandatorDir {
+		if d.Kind() == tree.MandatorDir {
 			_, kept.Mandator = d.Place()
 		}
 	}

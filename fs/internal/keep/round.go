@@ -347,7 +347,7 @@ func (k *Keeper) add(p *plan, d *tree.Dir, doc *archive.Document, under []*Count
 	}
 	it := item{
 		key:      cache.Key{Document: doc.ID, Representation: k.Contents.Reps.Of(doc.ID)},
-		archived: d.Kind.Archives(), size: archive.SizeUnknown, dir: d, under: p.under(state.KeptID{Document: true, ID: doc.ID}, under),
+		archived: d.Kind().Archives(), size: archive.SizeUnknown, dir: d, under: p.under(state.KeptID{Document: true, ID: doc.ID}, under),
 	}
 	k.mu.Lock()
 	if rep := k.instead[doc.ID]; rep != 0 {

@@ -93,10 +93,10 @@ func (n *dirNode) Lookup(ctx context.Context, name string, out *fuse.EntryOut) (
 	if len(name) > names.Max {
 		return nil, syscall.ENAMETOOLONG
 	}
-	if d.Kind == tree.RootDir && name == tree.ControlName {
+	if d.Kind() == tree.RootDir && name == tree.ControlName {
 		return n.k.showControl(ctx, &n.Inode, n.k.Control.Root(), out)
 	}
-	if d.Kind == tree.RootDir && name == tree.SearchesName {
+	if d.Kind() == tree.RootDir && name == tree.SearchesName {
 		searches := n.k.Control.Searches()
 		if searches == nil {
 			return nil, syscall.ENOENT // with no timeout: it comes with the first search
@@ -166,7 +166,7 @@ func (n *dirNode) OpendirHandle(ctx context.Context, _ uint32) (fusefs.FileHandl
 	if !byName {
 		n.k.Reps.Settle(ctx) // lengths depend on it
 	}
-	h := &dirHandle{n: n, extra: n.d.Kind == tree.RootDir && n.k.Control.Searches() != nil}
+	h := &dirHandle{n: n, extra: n.d.Kind() == tree.RootDir && n.k.Control.Searches() != nil}
 	h.listing, h.entries = listingOf(n.d, byName)
 	h.listing.searches = h.extra
 	if walk == nil {
@@ -325,7 +325,7 @@ const keepNew = time.Second
 
 // Create makes a file in the spool and opens it.
 func (n *dirNode) Create(ctx context.Context, name string, flags uint32, mode uint32, out *fuse.EntryOut) (*fusefs.Inode, fusefs.FileHandle, uint32, syscall.Errno) {
-	e, h, err := n.k.Files.CreateOpen(context.WithoutCancel(ctx), n.d, name, accessOf(ctx, flags), names.IsMkstemp(name, flags, mode))
+	e, h, err := n.k.Files.CreateOpen(context.WithoutCancel(ctx), n.d, name, accessOf(ctx, flags), n.d.Tree.Working.Created(name, flags, mode))
 	if err != nil {
 		return nil, nil, 0, n.k.Errnos.Of("create", n.d.PathOf(name), err)
 	}
@@ -347,7 +347,7 @@ func (n *dirNode) Mknod(ctx context.Context, name string, mode, _ uint32, out *f
 	if c, ok := n.k.Announcements.heralded(ctx, n.d, name); ok {
 		return n.heraldedNew(ctx, c, fuse.S_IFREG, out)
 	}
-	e, h, err := n.k.Files.CreateOpen(context.WithoutCancel(ctx), n.d, name, accessOf(ctx, syscall.O_WRONLY), false)
+	e, h, err := n.k.Files.CreateOpen(context.WithoutCancel(ctx), n.d, name, accessOf(ctx, syscall.O_WRONLY), n.d.Tree.Working.File(name))
 	if err != nil {
 		return nil, n.k.Errnos.Of("mknod", n.d.PathOf(name), err)
 	}

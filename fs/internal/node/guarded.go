@@ -44,13 +44,13 @@ func dirOf(node fusefs.InodeEmbedder) *dirNode {
 // sees returns nil if the user of a request sees the directory, and all above it.
 func (k *Kernel) sees(ctx context.Context, d *tree.Dir) error {
 	_, everything, err := k.Judge.Everything(ctx)
-	for ; !everything && err == nil && d.Kind != tree.RootDir; d = d.Above() {
+	for ; !everything && err == nil && d.Kind() != tree.RootDir; d = d.Above() {
 		parent := d.Above()
 		switch {
 		case parent == nil:
 			return syscall.ENOENT // it is shown no more
-		case d.IsLocal(), d.Kind == tree.InboxesDir:
-		case d.Kind == tree.InboxDir:
+		case d.IsLocal(), d.Kind() == tree.InboxesDir:
+		case d.Kind() == tree.InboxDir:
 			err = k.Judge.Inbox(ctx, d.ID())
 		default:
 			err = k.Judge.Folder(ctx, parent.ID(), d.ID())
@@ -91,7 +91,7 @@ func (k *Kernel) seesName(ctx context.Context, d *tree.Dir, name string) error {
 	if err := k.sees(ctx, d); err != nil {
 		return err
 	}
-	if d.Kind == tree.RootDir && (name == tree.ControlName || name == tree.SearchesName) {
+	if d.Kind() == tree.RootDir && (name == tree.ControlName || name == tree.SearchesName) {
 		return nil
 	}
 	e, err := d.Tree.Lookup(ctx, d, name)
@@ -155,7 +155,7 @@ func (k *Kernel) visible(ctx context.Context, d *tree.Dir, all []*tree.Entry) ([
 	for _, e := range all {
 		if doc := e.Doc.Load(); doc != nil {
 			docs = append(docs, doc.ID)
-		} else if e.Dir != nil && !e.Dir.IsLocal() && e.Dir.Kind != tree.InboxesDir {
+		} else if e.Dir != nil && !e.Dir.IsLocal() && e.Dir.Kind() != tree.InboxesDir {
 			folders = append(folders, e.Dir.ID())
 		}
 	}
@@ -168,7 +168,7 @@ func (k *Kernel) visible(ctx context.Context, d *tree.Dir, all []*tree.Entry) ([
 	}
 	switch {
 	case len(folders) == 0:
-	case d.Kind == tree.InboxesDir || d.Kind == tree.InboxDir:
+	case d.Kind() == tree.InboxesDir || d.Kind() == tree.InboxDir:
 		seesFolder, err = k.Judge.Inboxes(ctx, folders)
 	default:
 		seesFolder, err = k.Judge.Folders(ctx, d.ID(), folders)
@@ -181,7 +181,7 @@ func (k *Kernel) visible(ctx context.Context, d *tree.Dir, all []*tree.Entry) ([
 		doc := e.Doc.Load()
 		switch {
 		case doc != nil && !seesDoc(doc.ID):
-		case doc == nil && e.Dir != nil && !e.Dir.IsLocal() && e.Dir.Kind != tree.InboxesDir && !seesFolder(e.Dir.ID()):
+		case doc == nil && e.Dir != nil && !e.Dir.IsLocal() && e.Dir.Kind() != tree.InboxesDir && !seesFolder(e.Dir.ID()):
 		default:
 			seen = append(seen, e)
 		}
@@ -216,7 +216,7 @@ func (n *guardedDir) Lookup(ctx context.Context, name string, out *fuse.EntryOut
 
 // Getattr implements fusefs.NodeGetattrer. The root has attributes for everybody.
 func (n *guardedDir) Getattr(ctx context.Context, h fusefs.FileHandle, out *fuse.AttrOut) syscall.Errno {
-	if n.d.Kind != tree.RootDir {
+	if n.d.Kind() != tree.RootDir {
 		if errno := n.allows(ctx, "stat"); errno != 0 {
 			return errno
 		}
@@ -226,7 +226,7 @@ func (n *guardedDir) Getattr(ctx context.Context, h fusefs.FileHandle, out *fuse
 
 // Statx implements fusefs.NodeStatxer.
 func (n *guardedDir) Statx(ctx context.Context, h fusefs.FileHandle, flags, mask uint32, out *fuse.StatxOut) syscall.Errno {
-	if n.d.Kind != tree.RootDir {
+	if n.d.Kind() != tree.RootDir {
 		if errno := n.allows(ctx, "stat"); errno != 0 {
 			return errno
 		}

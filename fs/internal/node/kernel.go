@@ -15,7 +15,6 @@ import (
 	"github.com/archivefs/archivefs/fs/internal/change"
 	"github.com/archivefs/archivefs/fs/internal/content"
 	"github.com/archivefs/archivefs/fs/internal/control"
-	"github.com/archivefs/archivefs/fs/internal/names"
 	"github.com/archivefs/archivefs/fs/internal/pictures"
 	"github.com/archivefs/archivefs/fs/internal/rights"
 	"github.com/archivefs/archivefs/fs/internal/staging"
@@ -181,7 +180,7 @@ func (k *Kernel) lendAbsence(d *tree.Dir, name string) time.Duration {
 		return 0
 	}
 	validity := k.validForLocked(d)
-	if names.IsJunk(name) {
+	if d.Tree.Working.Stays(name) {
 		validity = min(k.Service.TTL, k.Trust)
 	}
 	d.Lease.Extend(validity)
@@ -276,7 +275,7 @@ func WhileAlive(ctx context.Context) (alive context.Context, stop func()) {
 // another file. That is harmless, because an archived document does not change.
 func (k *Kernel) forget(f *staging.File) *tree.Dir {
 	d, _ := f.Place()
-	if d == nil || !d.Kind.Archives() {
+	if d == nil || !d.Kind().Archives() {
 		return nil
 	}
 	d.Mu.Lock()
@@ -392,7 +391,7 @@ func (k *Kernel) validFor(d *tree.Dir) time.Duration {
 // +checklocks:d.Mu
 func (k *Kernel) validForLocked(d *tree.Dir) time.Duration {
 	oldest := d.Subs.Fetched
-	if d.Kind.HoldsDocuments() && d.Files.Fetched.Before(oldest) {
+	if d.Kind().HoldsDocuments() && d.Files.Fetched.Before(oldest) {
 		oldest = d.Files.Fetched
 	}
 	return k.trustedForLocked(d, oldest)
@@ -411,7 +410,7 @@ func (k *Kernel) foldersValidFor(d *tree.Dir) time.Duration {
 func (k *Kernel) trustedForLocked(d *tree.Dir, oldest time.Time) time.Duration {
 	longest := min(k.Service.TTL, k.Trust)
 	switch {
-	case d.Kind == tree.LocalDir:
+	case d.Kind() == tree.LocalDir:
 		return longest
 	case d.IsLocal():
 		return 0 // until the folder is made

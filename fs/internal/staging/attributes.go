@@ -165,7 +165,10 @@ func (n localAttrs) Subject(context.Context) (xattr.Subject, error) {
 
 // Change implements attrs.Node.
 func (n localAttrs) Change(_ context.Context, a xattr.Attr, value []byte) error {
-	if a.Name() == xattr.Retry {
+	switch a.Name() {
+	case xattr.Send:
+		return n.f.s.Send(n.up) //nolint:contextcheck // as below
+	case xattr.Retry:
 		return n.f.s.retry(n.up, string(value) == xattr.RetryIncomplete) //nolint:contextcheck // what begins here outlives the request
 	}
 	return n.up.Update(func(r *spool.Record) {
@@ -211,7 +214,7 @@ func (f *File) state() xattr.State {
 		}
 		return xattr.StateLocal
 	}
-	if f.Dir != nil && f.Dir.Kind == tree.InboxDir || f.As != nil && f.As.Inbox {
+	if f.Dir != nil && f.Dir.Kind() == tree.InboxDir || f.As != nil && f.As.Inbox {
 		return xattr.StateInbox
 	}
 	return xattr.StateArchived
@@ -228,7 +231,7 @@ type dirAttributes struct {
 
 // Kind implements attrs.Node.
 func (n dirAttributes) Kind() xattr.Node {
-	if n.d.Kind == tree.RootDir || n.d.Kind == tree.InboxesDir {
+	if n.d.Kind() == tree.RootDir || n.d.Kind() == tree.InboxesDir {
 		return xattr.NodeRoot
 	}
 	return xattr.NodeDirectory
@@ -236,9 +239,9 @@ func (n dirAttributes) Kind() xattr.Node {
 
 // Subject implements attrs.Node.
 func (n dirAttributes) Subject(context.Context) (s xattr.Subject, err error) {
-	d, known := n.d, n.d.Kind != tree.LocalDir && n.d.QueuedAs() == nil
+	d, known := n.d, n.d.Kind() != tree.LocalDir && n.d.QueuedAs() == nil
 	if n.Kind() == xattr.NodeDirectory {
-		s.Kind, s.Path, s.Keep = d.Kind.String(), "/"+d.Path(), n.s.Keeper.OfFolder(d)
+		s.Kind, s.Path, s.Keep = d.Kind().String(), "/"+d.Path(), n.s.Keeper.OfFolder(d)
 		if known {
 			s.ID = d.ID()
 		}
@@ -251,13 +254,16 @@ func (n dirAttributes) Subject(context.Context) (s xattr.Subject, err error) {
 }
 
 // Change implements attrs.Node.
-func (n dirAttributes) Change(_ context.Context, a xattr.Attr, value []byte) error {
+func (n dirAttributes) Change(ctx context.Context, a xattr.Attr, value []byte) error {
 	d := n.d
-	if a.Name() == xattr.Keep {
+	switch a.Name() {
+	case xattr.Send:
+		return n.s.SendBelow(d) //nolint:contextcheck // what begins here outlives the request
+	case xattr.Keep:
 		return n.s.Keeper.SetFolder(d, keeps(value))
 	}
-	if d.QueuedAs() != nil {
-		return errno.Refuse(syscall.EBUSY, "the folder is queued, and its defaults cannot be stored until it has an id")
+	if err := n.s.Folders.MakeNow(ctx, d); err != nil { // its defaults are stored by its id
+		return err
 	}
 	defaults := n.s.state.Defaults(stateKey(d))
 	if err := (xattr.Draft{Attributes: &defaults}).Set(a, value); err != nil {
@@ -270,7 +276,7 @@ func (n dirAttributes) Change(_ context.Context, a xattr.Attr, value []byte) err
 // number that no folder has for the two directories that the service does not know.
 func stateKey(d *tree.Dir) archive.ID {
 	const inboxes = -1
-	if d.Kind == tree.InboxesDir {
+	if d.Kind() == tree.InboxesDir {
 		return inboxes
 	}
 	return d.ID()

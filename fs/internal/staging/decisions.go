@@ -2,13 +2,56 @@ package staging
 
 import (
 	"errors"
+	"path"
+	"strings"
 	"syscall"
+	"time"
 
 	"github.com/archivefs/archivefs/fs/internal/errno"
+	"github.com/archivefs/archivefs/fs/internal/tree"
 	"github.com/archivefs/archivefs/internal/spool"
 )
 
-// What a user decides about an upload: retry and discard.
+// What a user decides about an upload: send, retry and discard.
+
+// over is the time of grace of what a user sends: it is checked, and does not rest.
+const over = time.Nanosecond
+
+// Send ends the time of grace of an upload, and of the folders in which it lies.
+func (s *Area) Send(up *spool.Upload) error {
+	if folder, waits := s.Spool.Get(up.Record().Within); waits {
+		if err := s.Send(folder); err != nil {
+			return err
+		}
+	}
+	r := up.Record()
+	if !r.Queued {
+		return nil
+	}
+	if Rests(&r) {
+		if err := up.Update(func(r *spool.Record) { r.Rest = min(r.Rest, over) }); err != nil {
+			return err
+		}
+	}
+	s.queue.Hurry(up)
+	return nil
+}
+
+// SendBelow ends the time of grace of everything in and below a directory.
+func (s *Area) SendBelow(d *tree.Dir) error {
+	var all []error
+	for _, up := range s.Spool.List() {
+		if r := up.Record(); Rests(&r) && within(d.Path(), path.Join(r.Path, r.Name)) {
+			all = append(all, s.Send(up))
+		}
+	}
+	return errors.Join(all...)
+}
+
+// within reports whether a path is that of a directory, or one below it. That of the root is empty.
+func within(dir, path string) bool {
+	return dir == "" || path == dir || strings.HasPrefix(path, dir+"/")
+}
 
 // retry sends a failed upload again, in the background, and shows it in its folder. An upload that
 // is queued already is tried at once. If its folder failed, that is retried first. Retrying a

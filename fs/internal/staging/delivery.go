@@ -25,6 +25,12 @@ func (v *delivery) finish(ctx context.Context, f *File, later bool) error {
 	defer v.s.Service.Work.End()
 	f.Commit.Lock()
 	defer f.Commit.Unlock()
+	return v.finishLocked(ctx, f, later)
+}
+
+// finishLocked is finish under Commit.
+// +checklocks:f.Commit
+func (v *delivery) finishLocked(ctx context.Context, f *File, later bool) error {
 	f.Mu.Lock()
 	up, todo, bad, d, doc, writing := f.Up, f.phase.unfinished(), f.whySpoiledLocked(), f.Dir, f.Doc, f.writing
 	f.Mu.Unlock()
@@ -60,6 +66,39 @@ func (v *delivery) finish(ctx context.Context, f *File, later bool) error {
 	return err
 }
 
+// Rewrite gives an inbox document the bytes of another one. On an error it keeps its own.
+func (v *delivery) Rewrite(ctx context.Context, f, from *File) error {
+	v.s.Service.Work.Begin()
+	defer v.s.Service.Work.End()
+	f.Commit.Lock()
+	defer f.Commit.Unlock()
+	d, name := f.Place()
+	switch {
+	case d == nil:
+		return syscall.ENOENT
+	case f.Pending() != nil:
+		return errno.ErrSending
+	}
+	up, err := v.s.Spool.Create(v.s.People.Sign(ctx, v.s.Record(d, name, f.Document())))
+	if err != nil {
+		return err
+	}
+	if err = from.CopyTo(ctx, up); err == nil {
+		f.Mu.Lock()
+		if err = f.stageInLocked(up); err == nil {
+			f.happenedLocked(onWrite)
+		}
+		f.Mu.Unlock()
+	}
+	if err == nil {
+		err = v.finishLocked(ctx, f, false)
+	}
+	if err != nil {
+		v.s.Discard(up)
+	}
+	return err
+}
+
 // endWriting queues a file whose last writer has left, if none of its closes finished it. Those
 // closes returned success. If somebody has begun to write again, their close finishes the file
 // instead.
@@ -79,7 +118,7 @@ func (v *delivery) endWriting(ctx context.Context, f *File) {
 		}
 	case doc == nil && up.State() == spool.Created: // else it is in flight; do not wait for it
 		v.keepUnwritten(f)
-	case up.Record().Settling: // the queue may have left it to this writer
+	case up.Record().Rest > 0: // the queue may have left it to this writer
 		v.s.queue.Add(up)
 	}
 }
@@ -108,9 +147,10 @@ func (v *delivery) keepUnwritten(f *File) {
 // +checklocks:f.Commit
 func (v *delivery) SendLocked(ctx context.Context, f *File, up *spool.Upload, d *tree.Dir, later bool) (id archive.ID, sent bool, err error) {
 	f.happened(onSeal)
-	later = later || v.s.Async || d.QueuedAs() != nil || v.s.settles(d)
+	rest := max(up.Record().Rest, v.s.grace)
+	later = later || v.s.Async || d.QueuedAs() != nil || rest > 0
 	refused := v.refusedIn(d)
-	err = v.seal(ctx, f, up, d, later && refused == nil)
+	err = v.seal(ctx, f, up, d, later && refused == nil, rest)
 	if err == nil {
 		err = refused // after seal, so that the file counts as complete
 	}
@@ -142,15 +182,11 @@ func (v *delivery) refusedIn(d *tree.Dir) error {
 	return errno.Refuse(syscall.EIO, WhyWaits(v.s.Spool, &spool.Record{Within: up.ID(), Queued: true}))
 }
 
-// settles reports whether files of d are sent only when their writers have left them alone for a
-// while. Scanners close a file after each page and open it again for the next one.
-func (s *Area) settles(d *tree.Dir) bool { return s.settle > 0 && d.InInbox() }
-
 // seal checks that the bytes are complete, applies the defaults of d to the record, and commits it,
-// for the queue if queued is set. What settles is checked afterwards (attempt).
-func (v *delivery) seal(ctx context.Context, f *File, up *spool.Upload, d *tree.Dir, queued bool) error {
-	settling := queued && v.s.settles(d)
-	if !settling {
+// for the queue if queued is set. What is to rest there is checked after it (attempt): scanners, for
+// example, close a file after each page and open it again for the next one.
+func (v *delivery) seal(ctx context.Context, f *File, up *spool.Upload, d *tree.Dir, queued bool, rest time.Duration) error {
+	if !queued || rest == 0 {
 		if err := whole.Check(up); err != nil {
 			return err
 		}
@@ -158,7 +194,7 @@ func (v *delivery) seal(ctx context.Context, f *File, up *spool.Upload, d *tree.
 	meant := func(r *spool.Record) {
 		d.Aim(r)
 		r.Inherit(v.s.Defaults(d))
-		r.Settling = settling
+		r.Rest = rest
 	}
 	err := up.CommitAs(func(r *spool.Record) {
 		meant(r)
@@ -169,7 +205,7 @@ func (v *delivery) seal(ctx context.Context, f *File, up *spool.Upload, d *tree.
 		_ = up.Update(meant) // for a retry; err matters more
 		return err
 	}
-	if settling {
+	if up.Record().Written != "" {
 		v.s.repeats.note(up)
 	}
 	if queued {
@@ -211,8 +247,8 @@ func (v *delivery) attempt(ctx context.Context, f *File, up *spool.Upload) (wait
 	if err := up.Open(); err == nil { // once for all that reads the bytes
 		defer up.Close() //nolint:errcheck // read only
 	}
-	if up.Record().Settling {
-		if err := v.settledLocked(f, up); err != nil {
+	if up.Record().Rest > 0 {
+		if err := v.restedLocked(f, up); err != nil {
 			return false, errors.Join(background.ErrMoot, err)
 		}
 	}
@@ -231,12 +267,12 @@ func (v *delivery) attempt(ctx context.Context, f *File, up *spool.Upload) (wait
 	return false, err
 }
 
-// settledLocked checks a file that has been left alone for a while. It returns background.ErrMoot if a
+// restedLocked checks a file that has been left alone for a while. It returns background.ErrMoot if a
 // writer still has it open, whose close decides, or if its device writes it again: what is already whole
 // waits for that, and what was written again is dropped. A file that lacks its end stays in its folder
 // as failed.
 // +checklocks:f.Commit
-func (v *delivery) settledLocked(f *File, up *spool.Upload) error {
+func (v *delivery) restedLocked(f *File, up *spool.Upload) error {
 	f.Mu.Lock()
 	open := f.writers > 0
 	f.Mu.Unlock()
@@ -251,7 +287,7 @@ func (v *delivery) settledLocked(f *File, up *spool.Upload) error {
 		f.lastPlaceLocked()
 		v.s.Discard(up)
 		return background.ErrMoot
-	case v.s.repeats.await(up, v.s.Service.Now(), v.s.settle):
+	case !v.s.ending.Load() && v.s.repeats.await(up, v.s.Service.Now(), v.s.grace):
 		v.s.queue.Add(up)
 		return background.ErrMoot
 	case err == nil:
@@ -350,7 +386,7 @@ func (v *delivery) giveWayLocked(f *File, up *spool.Upload, r *spool.Record) {
 
 // confirmed returns the document as far as it is known without a listing.
 func (v *delivery) confirmed(r *spool.Record, id archive.ID, d *tree.Dir) *archive.Document {
-	return d.Kind.Confirmed(r, id, d.Document(id), v.s.Service.Now())
+	return d.Kind().Confirmed(r, id, d.Document(id), v.s.Service.Now())
 }
 
 // become makes the file stand for doc.

@@ -536,11 +536,11 @@ func (f *File) lastPlaceLocked() *tree.Dir {
 	return f.Dir
 }
 
-// Ready reports whether a rename to that name archives a local file. It does not if the file is
+// Ready reports whether a rename to a real name archives a local file. It does not if the file is
 // empty, or while a program writes to it: Ready then leaves the file to the close of that program.
 // Open handles do not count, because RELEASE comes some time after the close.
-func (f *File) Ready(up *spool.Upload, to *tree.Dir, name string) bool {
-	if to.StaysLocal(name) || up.Size() == 0 || up.State() != spool.Created || up.Record().Queued {
+func (f *File) Ready(up *spool.Upload) bool {
+	if up.Size() == 0 || up.State() != spool.Created || up.Record().Queued {
 		return false
 	}
 	f.Mu.Lock()

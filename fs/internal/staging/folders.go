@@ -3,6 +3,7 @@ package staging
 import (
 	"context"
 	"errors"
+	"syscall"
 
 	"github.com/archivefs/archivefs/archive"
 	"github.com/archivefs/archivefs/fs/internal/background"
@@ -37,7 +38,7 @@ func (q *queuedFolders) Add(ctx context.Context, d *tree.Dir, name string, doubt
 func (q *queuedFolders) showLocked(d *tree.Dir, up *spool.Upload) *tree.Entry {
 	ino := q.s.Inodes.Local()
 	e := &tree.Entry{Name: names.Numbered(up.Record().Name, d.Shown.Taken)}
-	e.Dir = tree.NewDir(q.s.Tree, d.Kind.Below(), -archive.ID(ino), ino, d, e.Name) //nolint:gosec // a counter
+	e.Dir = tree.NewDir(q.s.Tree, d.Kind().Below(), -archive.ID(ino), ino, d, e.Name) //nolint:gosec // a counter
 	e.Dir.Queued.Store(up)
 	q.s.mu.Lock()
 	defer q.s.mu.Unlock()
@@ -74,6 +75,27 @@ func (q *queuedFolders) attempt(ctx context.Context, up *spool.Upload) (wait boo
 	return false, err
 }
 
+// MakeNow makes a queued folder, and those in which it lies, for something that needs its id now.
+func (q *queuedFolders) MakeNow(ctx context.Context, d *tree.Dir) error {
+	if d.QueuedAs() == nil {
+		return nil
+	}
+	if err := q.MakeNow(ctx, d.Above()); err != nil {
+		return err
+	}
+	up := d.QueuedAs()
+	if up == nil {
+		return nil
+	}
+	if _, err := q.s.attempt(q.s.People.behalf(context.WithoutCancel(ctx), up), up); err != nil && !errors.Is(err, background.ErrMoot) {
+		return err
+	}
+	if d.QueuedAs() != nil {
+		return errno.Refuse(syscall.EBUSY, "the folder is queued, and the service does not have it yet")
+	}
+	return nil
+}
+
 // made turns a queued folder into the one that the service has, and gives everything in it the id.
 func (q *queuedFolders) made(up *spool.Upload, id archive.ID) {
 	q.s.mu.Lock()
@@ -88,7 +110,12 @@ func (q *queuedFolders) made(up *spool.Upload, id archive.ID) {
 	}
 	for _, inside := range q.s.Spool.List() {
 		if inside.Record().Within == up.ID() {
-			if err := inside.Update(func(r *spool.Record) { r.Folder, r.Within = id, "" }); err != nil {
+			if err := inside.Update(func(r *spool.Record) {
+				r.Folder, r.Within = id, ""
+				if r.Rest > 0 { // it was left alone all the same
+					r.Rest = max(over, r.Rest-q.s.Service.Now().Sub(r.Changed))
+				}
+			}); err != nil {
 				q.s.Service.Failures.Add("move into its folder", inside, inside.Record().Path+"/"+inside.Record().Name, err)
 			}
 		}
@@ -140,6 +167,25 @@ func (q *queuedFolders) failIn(up *spool.Upload) error {
 	}
 	q.s.Service.Failures.AddFailed("archive", up, r.Path+"/"+r.Name, err)
 	return errors.Join(err, up.Fail(err.Error(), true))
+}
+
+// Replaced queues the upload now, which makes the folder of d, and forgets the one that was to make it
+// before. Both may be nil: a local directory has none.
+func (q *queuedFolders) Replaced(d *tree.Dir, before, now *spool.Upload) {
+	q.s.mu.Lock()
+	if before != nil && before != now {
+		delete(q.s.queuedDirs, before.ID())
+	}
+	if now != nil {
+		q.s.queuedDirs[now.ID()] = d
+	}
+	q.s.mu.Unlock()
+	if before != nil && before != now {
+		q.s.Discard(before)
+	}
+	if now != nil && now.Record().Queued { // it may have waited for the folder that it has left
+		q.s.queue.Add(now)
+	}
 }
 
 // forgetLocked discards a queued folder. The folder must be empty, and held must stand for it.

@@ -140,7 +140,7 @@ func (p *placing) placeArchivedLocked(d *tree.Dir, up *spool.Upload, r *spool.Re
 		*r = up.Record() // it ended meanwhile, perhaps with an id
 	}
 	if r.Document != 0 && d.Shown.Document(r.Document) == nil {
-		e := tree.NewEntry(names.Numbered(r.Name, d.Shown.Taken), d.Kind.Confirmed(r, r.Document, nil, p.s.Service.Now()), nil)
+		e := tree.NewEntry(names.Numbered(r.Name, d.Shown.Taken), d.Kind().Confirmed(r, r.Document, nil, p.s.Service.Now()), nil)
 		e.Keep = p.s.KeepFor()
 		d.Shown.Add(e)
 	}
@@ -172,7 +172,7 @@ func (p *placing) localPathLocked(d *tree.Dir, path []string, up *spool.Upload) 
 		e = &tree.Entry{Name: name, Dir: tree.NewDir(p.s.Tree, tree.LocalDir, 0, p.s.Inodes.Local(), d, name)}
 		d.Shown.Add(e)
 	}
-	if e.Dir == nil || e.Dir.Kind != tree.LocalDir {
+	if e.Dir == nil || e.Dir.Kind() != tree.LocalDir {
 		p.looseLocked(d, up)
 		return
 	}
@@ -323,7 +323,7 @@ func (p *placing) mayBeLocked(d *tree.Dir, r *spool.Record, list []*archive.Docu
 // RefillLocked gives an inbox document that was emptied a while ago its content back.
 //
 // Archives have no empty documents. If an inbox document is emptied and closed, the service keeps
-// the old content, and the file reads empty here for the grace period, because the program usually
+// the old content, and the file reads empty here for a while (tree.Lag), because the program usually
 // writes again (: > FILE; echo >> FILE). The next listing after that shows the document as a fresh
 // mount does.
 // +checklocks:d.Mu
@@ -338,7 +338,7 @@ func (p *placing) RefillLocked(d *tree.Dir, e *tree.Entry) {
 	if up == nil || f.Handles > 0 {
 		return
 	}
-	if r := up.Record(); !nothingIn(&r) || p.s.Service.Now().Before(r.Changed.Add(p.s.Grace())) {
+	if r := up.Record(); !nothingIn(&r) || p.s.Service.Now().Before(r.Changed.Add(p.s.Lag())) {
 		return
 	}
 	f.Up = nil

@@ -56,10 +56,11 @@ func (s *Area) tryQueued(ctx context.Context, up *spool.Upload) (wait bool, err 
 func (s *Area) deliverable(up *spool.Upload) (at time.Time, ok bool) {
 	r := up.Record()
 	folder, waiting := s.Spool.Get(r.Within)
-	if now := s.Service.Now(); r.Settling && r.State == spool.Committed && !r.Changed.After(now) { // else the clock was set back
-		at = r.Changed.Add(s.settle)
-		if s.Started.After(r.Changed) && !s.Started.After(now) { // a device that was cut off comes back
-			at = s.Started.Add(s.settle)
+	now := s.Service.Now()
+	if Rests(&r) && !s.ending.Load() && !r.Changed.After(now) { // else the clock was set back
+		at = r.Changed.Add(r.Rest)
+		if s.Started.After(r.Changed) && !s.Started.After(now) { // a program that was cut off comes back
+			at = s.Started.Add(r.Rest)
 		}
 		at = s.repeats.notBefore(up, at, now)
 	}

@@ -4,24 +4,28 @@ import (
 	"time"
 
 	"github.com/archivefs/archivefs/archive"
-	"github.com/archivefs/archivefs/fs/internal/names"
 	"github.com/archivefs/archivefs/internal/spool"
 )
 
 // StaysHere reports whether a file is never uploaded under the name in its record.
-func StaysHere(r *spool.Record) bool { return r.Temporary || names.IsJunk(r.Name) || len(r.Local) > 0 }
+func StaysHere(r *spool.Record) bool { return r.Temporary || len(r.Local) > 0 }
+
+// Rests reports whether an upload has a time of grace.
+func Rests(r *spool.Record) bool {
+	return r.Rest > over && r.State == spool.Committed && r.Queued && r.Reason == ""
+}
 
 // WhyWaits returns why an upload waits or failed. For a queued upload in a queued folder, that is
 // why the folder waits.
 func WhyWaits(s *spool.Spool, r *spool.Record) string {
+	if Rests(r) {
+		return "it is sent when it was left alone for " + r.Rest.String() + " (--grace), or by archivefs uploads send"
+	}
 	if folder, waits := s.Get(r.Within); waits && r.Queued {
 		above := folder.Record()
 		if why := WhyWaits(s, &above); why != "" {
 			return "the folder " + archive.Printable(above.Name) + " is not made: " + why
 		}
-	}
-	if r.Settling && r.Reason == "" {
-		return "it is sent when nobody has written to it for a while (--settle)"
 	}
 	return r.Reason
 }

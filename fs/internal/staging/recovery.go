@@ -31,7 +31,7 @@ func Recover(s *Area) {
 			s.Service.Work.Go(func() { s.conclude(s.People.behalf(context.Background(), up), up, r.Document) })
 		case r.Queued:
 			s.await(up)
-			if r.Settling {
+			if r.Written != "" {
 				s.repeats.note(up)
 			}
 			s.queue.Add(up)

@@ -97,7 +97,7 @@ func (r *repeats) await(up *spool.Upload, now time.Time, settle time.Duration) b
 		switch {
 		case rec.State == spool.Created:
 			at = now.Add(settle)
-		case rec.State == spool.Committed && rec.Settling:
+		case rec.State == spool.Committed && rec.Rest > 0:
 			at = rec.Changed.Add(settle)
 		}
 		if at.After(now) && at.After(until) && begins(u, up) {

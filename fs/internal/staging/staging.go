@@ -14,6 +14,7 @@ import (
 	"github.com/archivefs/archivefs/fs/internal/content"
 	"github.com/archivefs/archivefs/fs/internal/errno"
 	"github.com/archivefs/archivefs/fs/internal/keep"
+	"github.com/archivefs/archivefs/fs/internal/names"
 	"github.com/archivefs/archivefs/fs/internal/tree"
 	"github.com/archivefs/archivefs/internal/spool"
 	"github.com/archivefs/archivefs/internal/state"
@@ -25,9 +26,9 @@ type Config struct {
 	State *state.Store
 	// Async lets a close return as soon as the file is durable in the spool.
 	Async bool
-	// Settle is for how long nobody must have written to a file in an inbox before it is sent; 0 for
-	// not at all.
-	Settle time.Duration
+	// Grace is for how long a file or a folder that was made here must have been left alone before it is
+	// sent; 0 for not at all.
+	Grace time.Duration
 	// Number keeps what is in an inbox under a name that is written again: that is a new document,
 	// and the earlier one is shown under a numbered name.
 	Number   bool
@@ -87,7 +88,7 @@ type Area struct {
 
 	state      *state.Store
 	Async      bool
-	settle     time.Duration
+	grace      time.Duration
 	number     bool
 	readOnly   bool
 	rewritten  func(doc archive.ID)
@@ -102,6 +103,8 @@ type Area struct {
 	queue *background.Queue[*spool.Upload]
 	// sending counts uploads in flight.
 	sending atomic.Int64
+	// ending says that the mount ends, and every time of grace with it.
+	ending atomic.Bool
 	// queued is when a close last queued a file, in nanoseconds since 1970.
 	queued atomic.Int64
 
@@ -122,7 +125,7 @@ const busy = 20 * time.Millisecond
 // New returns an Area in which nothing waits.
 func New(c Config, now func() time.Time) *Area {
 	s := &Area{
-		Spool: c.Spool, state: c.State, Async: c.Async, settle: c.Settle, number: c.Number, readOnly: c.ReadOnly, rewritten: c.Rewritten, whileAlive: c.WhileAlive, People: c.People,
+		Spool: c.Spool, state: c.State, Async: c.Async, grace: c.Grace, number: c.Number, readOnly: c.ReadOnly, rewritten: c.Rewritten, whileAlive: c.WhileAlive, People: c.People,
 		waiting: map[folderRef][]*spool.Upload{}, holders: map[string]*File{},
 		queuedDirs: map[string]*tree.Dir{}, cutOff: map[string]bool{},
 	}
@@ -132,9 +135,10 @@ func New(c Config, now func() time.Time) *Area {
 	return s
 }
 
-// Close tries what is queued once more and stops the queue. What the service cannot take stays in
-// the spool.
+// Close ends every time of grace, tries what is queued once more and stops the queue. What the service
+// cannot take stays in the spool.
 func (s *Area) Close(ctx context.Context) error {
+	s.ending.Store(true)
 	err := s.queue.Drain(ctx)
 	if errors.Is(err, background.ErrAway) {
 		err = nil
@@ -155,15 +159,34 @@ func (s *Area) MayChange() error {
 func (s *Area) Record(d *tree.Dir, name string, doc *archive.Document) spool.Record {
 	r := spool.Record{Inbox: d.InInbox(), Path: d.Path(), Local: d.Local(), Name: name}
 	d.Aim(&r)
-	if s.settles(d) && !d.StaysLocal(name) {
-		r.Written = name
-	}
 	if doc != nil {
 		r.Replace = doc.ID
 		r.DocumentName = doc.Name
 	}
+	switch working := s.Working.File(name); {
+	case doc == nil && working == names.Certain:
+		r.Temporary = true
+	case d.Kind() == tree.LocalDir:
+	case working == names.Doubtful:
+		r.Rest = s.Doubt()
+	default:
+		r.Rest = s.grace
+		if s.grace > 0 && r.Inbox {
+			r.Written = name
+		}
+	}
 	return r
 }
+
+// doubt is the time of grace of a file of which it is not known whether it is one, at least.
+const doubt = 10 * time.Second
+
+// Doubt returns the time of grace of a file of which it is not known whether it is one: whether its program
+// will rename it, or has written all of it.
+func (s *Area) Doubt() time.Duration { return max(s.grace, doubt) }
+
+// Grace returns the time of grace of this mount.
+func (s *Area) Grace() time.Duration { return s.grace }
 
 // Create makes the upload of a new file.
 func (s *Area) Create(r spool.Record) (*spool.Upload, error) {

@@ -8,7 +8,6 @@ import (
 	"github.com/archivefs/archivefs/archive"
 	"github.com/archivefs/archivefs/cache"
 	"github.com/archivefs/archivefs/fs/internal/inode"
-	"github.com/archivefs/archivefs/fs/internal/names"
 	"github.com/archivefs/archivefs/fs/internal/prefetch"
 	"github.com/archivefs/archivefs/fs/internal/remote"
 	"github.com/archivefs/archivefs/fs/internal/view"
@@ -18,9 +17,10 @@ import (
 // Dir is the model of one directory.
 type Dir struct {
 	Tree *Tree
-	Kind DirKind
 	Ino  uint64
 	Gen  uint64 // generation of the inode
+
+	kind atomic.Uint32 // a DirKind, which changes only until the service has the folder (Become)
 
 	Folder atomic.Int64                 // the folder's id; negative while the folder is queued
 	Queued atomic.Pointer[spool.Upload] // the upload that makes the folder, nil when the service has it
@@ -172,17 +172,30 @@ func (e *Entry) Upload() *spool.Upload {
 // NewDir makes a directory in parent, which is nil for the root. It is not shown there yet.
 func NewDir(t *Tree, kind DirKind, id archive.ID, ino uint64, parent *Dir, name string) *Dir {
 	d := &Dir{
-		Tree: t, Kind: kind, Ino: ino, Gen: t.Inodes.Generation(), parent: parent, name: name,
+		Tree: t, Ino: ino, Gen: t.Inodes.Generation(), parent: parent, name: name,
 		Free: true,
 	}
 	d.Shown.dir, d.Shown.Changed = d, t.Started
+	d.kind.Store(uint32(kind))
 	d.Folder.Store(int64(id))
 	return d
 }
 
+// Kind returns what the directory stands for.
+func (d *Dir) Kind() DirKind { return DirKind(d.kind.Load()) } //nolint:gosec // as it was stored
+
+// Become makes of a directory that the service does not have one of another kind: a folder that by is
+// going to make, or a local directory if that is nil. Nothing may show it meanwhile.
+func (d *Dir) Become(kind DirKind, by *spool.Upload) {
+	d.kind.Store(uint32(kind))
+	d.Folder.Store(-int64(d.Ino)) //nolint:gosec // a counter
+	d.Queued.Store(by)
+	d.learned.Store(nil)
+}
+
 // ID returns the folder's id; for a LocalDir that of the nearest folder above.
 func (d *Dir) ID() archive.ID {
-	if d.Kind == LocalDir {
+	if d.Kind() == LocalDir {
 		return d.Above().ID()
 	}
 	return archive.ID(d.Folder.Load())
@@ -224,7 +237,7 @@ func (d *Dir) PathOf(name string) string {
 // Local returns the names of the local directories from the nearest folder down to d, nil if d is not
 // one of them.
 func (d *Dir) Local() []string {
-	if d.Kind != LocalDir {
+	if d.Kind() != LocalDir {
 		return nil
 	}
 	parent, name := d.Place()
@@ -287,7 +300,7 @@ func (d *Dir) Subfolders() []*Dir {
 	for _, e := range d.Shown.Folders.List {
 		dirs = append(dirs, e.Entry.Dir)
 	}
-	if d.Kind == RootDir {
+	if d.Kind() == RootDir {
 		dirs = append(dirs, d.Shown.Held.Names.Get(InboxesName).Dir)
 	}
 	return dirs
@@ -363,14 +376,14 @@ func (e *Entry) namesLocked() []string {
 // QueuedAs returns the upload that makes the folder, for a LocalDir the nearest folder above; nil when
 // the service has it.
 func (d *Dir) QueuedAs() *spool.Upload {
-	if d.Kind == LocalDir {
+	if d.Kind() == LocalDir {
 		return d.Above().QueuedAs()
 	}
 	return d.Queued.Load()
 }
 
 // IsLocal reports whether the service knows nothing of the directory.
-func (d *Dir) IsLocal() bool { return d.Kind == LocalDir || d.Queued.Load() != nil }
+func (d *Dir) IsLocal() bool { return d.Kind() == LocalDir || d.Queued.Load() != nil }
 
 // Aim sets the directory's folder as the target of an upload.
 func (d *Dir) Aim(r *spool.Record) {
@@ -382,12 +395,19 @@ func (d *Dir) Aim(r *spool.Record) {
 }
 
 // StaysLocal reports whether a file of that name in the directory is never uploaded.
-func (d *Dir) StaysLocal(name string) bool { return d.Kind == LocalDir || names.IsJunk(name) }
+func (d *Dir) StaysLocal(name string) bool {
+	return d.Kind() == LocalDir || d.Tree.Working.Stays(name)
+}
+
+// KeepsLocal reports whether a directory of that name in it is a local one.
+func (d *Dir) KeepsLocal(name string) bool {
+	return d.Kind() == LocalDir || d.Tree.Working.Directory(name)
+}
 
 // Lengths returns the learned lengths of the directory's documents. Most directories never need them.
 func (d *Dir) Lengths() *view.FolderLengths {
 	if d.learned.Load() == nil {
-		d.learned.CompareAndSwap(nil, d.Tree.Lengths.Folder(d.Kind.Archives()))
+		d.learned.CompareAndSwap(nil, d.Tree.Lengths.Folder(d.Kind().Archives()))
 	}
 	return d.learned.Load()
 }
@@ -397,7 +417,7 @@ func (d *Dir) Lengths() *view.FolderLengths {
 func (d *Dir) noteOrigin(docs []archive.Document, packed cache.Packed) {
 	d.Mu.Lock()
 	defer d.Mu.Unlock()
-	if !d.Kind.Archives() || packed.IsZero() || d.Shown.IsCompacted() {
+	if !d.Kind().Archives() || packed.IsZero() || d.Shown.IsCompacted() {
 		return
 	}
 	d.Shown.origin = nil
@@ -455,7 +475,7 @@ func (d *Dir) compactableLocked(docs []archive.Document) bool {
 func (d *Dir) listed() bool {
 	d.Mu.Lock()
 	defer d.Mu.Unlock()
-	return d.IsLocal() || d.Subs.Known && (d.Files.Known || !d.Kind.HoldsDocuments())
+	return d.IsLocal() || d.Subs.Known && (d.Files.Known || !d.Kind().HoldsDocuments())
 }
 
 // KnowsFolders reports whether the merged listing of sub-folders is fresh enough for n.
@@ -483,7 +503,7 @@ func (d *Dir) KnowsDocuments(n need) bool {
 // listing, and none of them knows of changes in the others.
 // +checklocks:d.Mu
 func (d *Dir) servesLocked(m *Merged, n need) bool {
-	unchanged := d.Kind.Archives() && m.asked.Changes == d.changes.Load()
+	unchanged := d.Kind().Archives() && m.asked.Changes == d.changes.Load()
 	return (n == NeedNames || unchanged) && m.Known && d.Tree.Service.Now().Sub(m.Fetched) < d.Tree.Service.TTL
 }
 
@@ -499,7 +519,7 @@ func (d *Dir) asking() remote.Distrust {
 func (d *Dir) Outdate() {
 	d.changes.Add(1)
 	d.Tree.Service.Outdate(d.ID())
-	if d.Kind == InboxDir || d.Kind == InboxesDir {
+	if d.Kind() == InboxDir || d.Kind() == InboxesDir {
 		d.Tree.Service.OutdateInboxes()
 	}
 }
@@ -574,10 +594,10 @@ func (d *Dir) MoveTo(parent *Dir, name string) {
 
 // InInbox reports whether the directory is an inbox or below one.
 func (d *Dir) InInbox() bool {
-	if d.Kind == LocalDir {
+	if d.Kind() == LocalDir {
 		return d.Above().InInbox()
 	}
-	return d.Kind == InboxDir
+	return d.Kind() == InboxDir
 }
 
 // IsCompacted reports whether the directory is in its compacted form.

@@ -45,6 +45,8 @@ type Config struct {
 	Expanded func(documents int)
 	// NewLeaf makes the file of a document's entry.
 	NewLeaf func(ino uint64, d *Dir, e *Entry, doc *archive.Document) *Leaf
+	// Working tells the names that programs work under.
+	Working *names.Rules
 	// NewestPlain says that of several documents of an inbox with one name the newest is shown under it.
 	NewestPlain bool
 }
@@ -104,7 +106,7 @@ func (t *Tree) Lookup(ctx context.Context, d *Dir, name string) (*Entry, error) 
 // find finds a name, shown or plain. Folders take names before documents do, so documents are listed
 // only when no folder has the name, or together with folders if the name looks like a document's.
 func (t *Tree) find(ctx context.Context, d *Dir, name string) (*Entry, error) {
-	if names.IsJunk(name) && d.listed() {
+	if t.Working.Stays(name) && d.listed() {
 		// Desktops look up such names all the time; the last listing is good enough.
 		if e := d.Get(name); e != nil {
 			return e, nil
@@ -165,7 +167,7 @@ func (t *Tree) LoadFolders(ctx context.Context, d *Dir, n need) error {
 
 // listFolders is LoadFolders for a directory whose sub-folders are not fresh enough.
 func (t *Tree) listFolders(ctx context.Context, d *Dir) error {
-	if d.Kind == InboxesDir || d.Kind == InboxDir {
+	if d.Kind() == InboxesDir || d.Kind() == InboxDir {
 		return t.loadInboxes(ctx, d)
 	}
 	asked := d.asking()
@@ -199,7 +201,7 @@ func (t *Tree) LoadDocuments(ctx context.Context, d *Dir, n need) error {
 
 // WantsDocuments reports whether documents must be listed to be fresh enough for n.
 func (t *Tree) WantsDocuments(d *Dir, n need) bool {
-	return d.Kind.HoldsDocuments() && !d.IsLocal() && !d.KnowsDocuments(n)
+	return d.Kind().HoldsDocuments() && !d.IsLocal() && !d.KnowsDocuments(n)
 }
 
 // showDocuments merges a listing of documents, or handles the error of one.
@@ -234,7 +236,7 @@ type folderOf struct{ d *Dir }
 
 func (f folderOf) ID() archive.ID { return f.d.ID() }
 
-func (f folderOf) Archives() bool { return f.d.Kind.Archives() }
+func (f folderOf) Archives() bool { return f.d.Kind().Archives() }
 
 func (f folderOf) Distrust() remote.Distrust { return f.d.asking() }
 
@@ -249,10 +251,10 @@ func (t *Tree) Relist(ctx context.Context, d *Dir) error {
 	switch {
 	case d.IsLocal():
 		return nil
-	case d.Kind == InboxesDir:
+	case d.Kind() == InboxesDir:
 		t.Service.OutdateInboxes()
 		return t.listFolders(ctx, d)
-	case !d.Kind.HoldsDocuments():
+	case !d.Kind().HoldsDocuments():
 		t.Service.Outdate(d.ID())
 		return t.listFolders(ctx, d)
 	}
@@ -295,7 +297,7 @@ func (t *Tree) loadInboxes(ctx context.Context, d *Dir) error {
 		return err
 	}
 	var folders []archive.Folder
-	if d.Kind == InboxesDir {
+	if d.Kind() == InboxesDir {
 		for _, box := range got.Value.Inboxes {
 			folders = append(folders, box.Folder)
 		}
@@ -334,7 +336,7 @@ func findFolder(f archive.Folder, id archive.ID) (archive.Folder, bool) {
 
 // Collect adds wanted folders to found: d and those known below it.
 func (t *Tree) Collect(d *Dir, wanted map[archive.ID]string, found map[archive.ID]*Dir) {
-	if _, ok := wanted[d.ID()]; ok && d.Kind.HoldsDocuments() {
+	if _, ok := wanted[d.ID()]; ok && d.Kind().HoldsDocuments() {
 		found[d.ID()] = d
 	}
 	for _, below := range d.Subfolders() {
@@ -413,7 +415,7 @@ func (t *Tree) mergeFolders(d *Dir, list []archive.Folder, m Merged, free bool) 
 			e.Dir.MoveTo(d, e.Name)
 		} else {
 			name := names.OfFolder(*f, d.Shown.Taken)
-			e = &Entry{Name: name, Dir: NewDir(t, d.Kind.Below(), f.ID, t.Inodes.Folder(f.ID), d, name)}
+			e = &Entry{Name: name, Dir: NewDir(t, d.Kind().Below(), f.ID, t.Inodes.Folder(f.ID), d, name)}
 		}
 		e.ServiceName = f.Name
 		d.Shown.Add(e)
@@ -540,11 +542,11 @@ func (t *Tree) arrivingLocked(d *Dir, name string) bool {
 	return s == spool.Sending || s == spool.Confirmed
 }
 
-// Grace returns how long changes made here outweigh listings.
-func (t *Tree) Grace() time.Duration { return max(t.Service.TTL, time.Minute) }
+// Lag returns how long changes made here outweigh listings.
+func (t *Tree) Lag() time.Duration { return max(t.Service.TTL, time.Minute) }
 
 // KeepFor returns the Entry.Keep of what was just made here.
-func (t *Tree) KeepFor() instant { return InstantOf(t.Service.Now().Add(t.Grace())) }
+func (t *Tree) KeepFor() instant { return InstantOf(t.Service.Now().Add(t.Lag())) }
 
 // DoubtAll doubts the directory and all known ones below it.
 func (t *Tree) DoubtAll(d *Dir) {
@@ -571,7 +573,7 @@ func (t *Tree) Baseline(d *Dir) spool.Baseline {
 
 // Known returns the directory of a folder if it is d or known below it, else nil.
 func (t *Tree) Known(d *Dir, id archive.ID) *Dir {
-	if d.Kind.HoldsDocuments() && d.ID() == id {
+	if d.Kind().HoldsDocuments() && d.ID() == id {
 		return d
 	}
 	for _, below := range d.Subfolders() {

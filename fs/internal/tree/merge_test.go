@@ -123,7 +123,7 @@ func shown(d *Dir) []string {
 	var all []string
 	for _, e := range d.Entries() {
 		switch {
-		case e.Dir != nil && e.Dir.Kind == InboxesDir:
+		case e.Dir != nil && e.Dir.Kind() == InboxesDir:
 		case e.Dir != nil:
 			all = append(all, fmt.Sprintf("%s/ = %d", e.Name, e.Dir.ID()))
 		case e.Doc.Load() != nil:
@@ -212,7 +212,7 @@ func TestMandatorsNamedLikeWhatTheMountHas(t *testing.T) {
 	tr := newTree()
 	tr.folders(tr.Root, "1 inboxes", "2 .archivefs", "3 Inboxes", "4 Muster GmbH", "5 searches")
 	wantShown(t, tr.Root, ".archivefs (2)/ = 2", "Inboxes/ = 3", "Muster GmbH/ = 4", "inboxes (1)/ = 1", "searches (5)/ = 5")
-	if e := tr.Root.Get(InboxesName); e == nil || e.Dir.Kind != InboxesDir {
+	if e := tr.Root.Get(InboxesName); e == nil || e.Dir.Kind() != InboxesDir {
 		t.Errorf("inboxes is %+v", e)
 	}
 
@@ -445,8 +445,8 @@ func TestKindsOfFolders(t *testing.T) {
 		tr := newTree()
 		d := tr.dir(kind)
 		tr.folders(d, "5 a")
-		if got := d.Get("a").Dir; got.Kind != want || got.ID() != 5 || got.Ino != tr.Inodes.Folder(5) {
-			t.Errorf("a folder below a directory of kind %d is of kind %d, id %d, inode %d", kind, got.Kind, got.ID(), got.Ino)
+		if got := d.Get("a").Dir; got.Kind() != want || got.ID() != 5 || got.Ino != tr.Inodes.Folder(5) {
+			t.Errorf("a folder below a directory of kind %d is of kind %d, id %d, inode %d", kind, got.Kind(), got.ID(), got.Ino)
 		}
 	}
 }

@@ -341,13 +341,13 @@ func (s *nameSet) Documents() []idEntry { return s.Here().Docs.List }
 
 // Taken reports whether a name is in use.
 func (s *nameSet) Taken(name string) bool {
-	return s.Here().Names.Get(name) != nil || s.dir.Kind == RootDir && (name == InboxesName || name == ControlName || name == SearchesName)
+	return s.Here().Names.Get(name) != nil || s.dir.Kind() == RootDir && (name == InboxesName || name == ControlName || name == SearchesName)
 }
 
 // Add shows an entry under its name.
 func (s *nameSet) Add(e *Entry) {
 	s.Here().Names.put(e)
-	if e.Dir != nil && e.Dir.Kind != LocalDir {
+	if e.Dir != nil && e.Dir.Kind() != LocalDir {
 		s.Folders.Put(e.Dir.ID(), e)
 	}
 	if doc := e.Doc.Load(); doc != nil {
@@ -362,7 +362,7 @@ func (s *nameSet) Drop(e *Entry) {
 	if s.Here().Names.Get(e.Name) == e {
 		s.Here().Names.remove(e.Name)
 	}
-	if e.Dir != nil && e.Dir.Kind != LocalDir && s.Folders.Get(e.Dir.ID()) == e {
+	if e.Dir != nil && e.Dir.Kind() != LocalDir && s.Folders.Get(e.Dir.ID()) == e {
 		s.Folders.Remove(e.Dir.ID())
 	}
 	if doc := e.Doc.Load(); doc != nil && s.Here().Docs.Get(doc.ID) == e {
@@ -430,8 +430,8 @@ func (s *nameSet) plainOf(e *Entry) string {
 	plain := names.Plain(e.Doc.Load())
 	switch {
 	case names.Ext(plain) != "", plain == e.Name:
-	case names.IsJunk(plain): // programs create and remove such names freely
-	case s.dir.Kind.Archives(), names.IsExtended(plain, e.Name):
+	case s.dir.Tree.Working.File(plain) != names.Real: // programs create and remove such names freely
+	case s.dir.Kind().Archives(), names.IsExtended(plain, e.Name):
 		return plain
 	}
 	return ""

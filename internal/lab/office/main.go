@@ -150,7 +150,7 @@ func (o *options) scanners(ctx context.Context, a *host.Archive) (err error) {
 	if o.verbose {
 		verbose = log
 	}
-	h, err := host.Export(ctx, a, host.Options{Name: "office", Mount: "--settle 2s --watch 1s", Wire: true})
+	h, err := host.Export(ctx, a, host.Options{Name: "office", Mount: "--grace 2s --watch 1s", Wire: true})
 	if err != nil {
 		return err
 	}

@@ -83,7 +83,9 @@ func storeFlags() []cli.Flag {
 			Name: "writes", EnvVars: command.Env("WRITES"), Value: "sync",
 			Usage: "when close() returns, `MODE`: sync, when the archive has the file, or with the error; async, when it is safe on this machine",
 		},
-		&cli.DurationFlag{Name: "settle", EnvVars: command.Env("SETTLE"), DefaultText: "at its close", Usage: "send a file in an inbox when nobody has written to it for `DURATION`, as scanners write page by page"},
+		&cli.DurationFlag{Name: "grace", EnvVars: command.Env("GRACE"), DefaultText: "0, at its close", Usage: "send a file or a folder when it was left alone for `DURATION`; until then it can be renamed, moved, written again and removed"},
+		&cli.DurationFlag{Name: "default-grace", EnvVars: command.Env("DEFAULT_GRACE"), Usage: "--grace where nothing else sets it, `DURATION`"},
+		&cli.StringFlag{Name: "local-names", EnvVars: command.Env("LOCAL_NAMES"), Usage: "`GLOBS` of further names that stay on this machine, comma-separated"},
 		&cli.StringFlag{
 			Name: "inbox-collision", EnvVars: command.Env("INBOX_COLLISION"), Value: "replace",
 			Usage: "what a file becomes that is written under the name of one in an inbox, `MODE`: replace, its new content; number, a new document beside it",
@@ -320,8 +322,15 @@ func readCaches(c *cli.Context, s *Mount) error {
 	default:
 		return config.WrongOption("writes", "%q is neither sync nor async", w)
 	}
-	if s.Fs.Settle = c.Duration("settle"); s.Fs.Settle < 0 {
-		return config.WrongOption("settle", "a duration is not negative")
+	s.Fs.Grace = c.Duration("grace")
+	if !c.IsSet("grace") {
+		s.Fs.Grace = c.Duration("default-grace")
+	}
+	if s.Fs.Grace < 0 {
+		return config.WrongOption("grace", "a duration is not negative")
+	}
+	if s.Fs.LocalNames, err = fs.NewLocalNames(config.List(c.String("local-names"))); err != nil {
+		return config.WrongOption("local-names", "%v", err)
 	}
 	switch m := c.String("inbox-collision"); m {
 	case "replace", "number":

@@ -137,7 +137,7 @@ func printUnit(out io.Writer, s *samba.Share, set config.Layer) error {
 			option{"allow-other", "true"}, option{"uid", owner.Uid}, option{"gid", owner.Gid}, option{"umask", "007"})
 	}
 	scanners := environment("Scanners write page by page, and under the same names every day.", set,
-		option{"settle", "10s"}, option{"inbox-collision", "number"})
+		option{"grace", "10s"}, option{"inbox-collision", "number"})
 	_, err := fmt.Fprintf(out, `# For the unit that mounts the archive of a share, by: archivefs share samba --unit
 [Unit]
 Before=smbd.service

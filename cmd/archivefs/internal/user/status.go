@@ -175,7 +175,11 @@ func mendedInWords(at time.Time) string {
 }
 
 func (t *statusTable) uploads(u *fs.UploadStatus) {
-	t.row("uploads\t%d being sent, %d pending, %d failed, %s on disk", u.Sending, u.Pending(), u.Failed(), command.Size(u.Bytes))
+	pending := fmt.Sprintf("%d pending", u.Pending())
+	if n := u.Resting(); n > 0 {
+		pending += fmt.Sprintf(" (%d left alone first, --grace)", n)
+	}
+	t.row("uploads\t%d being sent, %s, %d failed, %s on disk", u.Sending, pending, u.Failed(), command.Size(u.Bytes))
 	if u.Local > 0 {
 		t.row("\t%s here alone, temporary or empty", command.Doing(u.Local, "file", "is", "are"))
 	}

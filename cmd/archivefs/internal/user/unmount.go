@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/urfave/cli/v2"
+	"golang.org/x/sys/unix"
 
 	"github.com/archivefs/archivefs/archive"
 	"github.com/archivefs/archivefs/cmd/archivefs/internal/command"
@@ -25,6 +26,7 @@ import (
 	"github.com/archivefs/archivefs/internal/config"
 	"github.com/archivefs/archivefs/internal/doctor"
 	"github.com/archivefs/archivefs/internal/spool"
+	"github.com/archivefs/archivefs/xattr"
 )
 
 // UnmountCommand is the command unmount.
@@ -68,6 +70,10 @@ func unmount(c *cli.Context) error {
 		return err
 	case c.Bool("force"):
 		return sayKept(c, dir, mounted.DetachMount(c.Context, dir))
+	}
+	// What has a time of grace is sent now; on a read-only mount nothing has.
+	if err := unix.Setxattr(dir, xattr.Send, []byte("1"), 0); err != nil && !errors.Is(err, syscall.EROFS) {
+		return fmt.Errorf("end the time of grace: %w", err)
 	}
 	rest, err := waitForUploads(c.Context, dir, drain, c.App.ErrWriter)
 	if err != nil {

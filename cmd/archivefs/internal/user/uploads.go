@@ -53,7 +53,7 @@ func UploadsCommand() *cli.Command {
 				Flags:       append([]cli.Flag{command.JSONFlag()}, settings.PlaceFlags()...),
 				Action:      listUploads,
 			},
-			showCommand(), RetryCommand(), discardCommand(), ExportCommand(),
+			showCommand(), sendCommand(), RetryCommand(), discardCommand(), ExportCommand(),
 		},
 	}
 }
@@ -130,6 +130,60 @@ func (all *chosen) each(do func(*fs.UploadInfo) error) error {
 		}
 	}
 	return errors.Join(append(failed, all.place.Close())...)
+}
+
+// sendCommand is the command uploads send.
+func sendCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "send",
+		Usage:     "send what was just written, before its time of grace is over",
+		ArgsUsage: "[PATH...]",
+		Description: "Each PATH is a file that waits (mount --grace), a folder with everything in and below it, or\n" +
+			"the mount point. Without one, everything that waits in your mounts is sent. It cannot be\n" +
+			"renamed, moved or removed any longer. The command waits for the outcome.",
+		Action: sendUploads,
+	}
+}
+
+func sendUploads(c *cli.Context) error {
+	paths := c.Args().Slice()
+	if len(paths) == 0 {
+		paths = mounted.Archives()
+	}
+	var all []error
+	for _, path := range paths {
+		if err := sendBelow(c, path); err != nil {
+			all = append(all, fmt.Errorf("%s: %w", path, plainError(err)))
+		}
+	}
+	return errors.Join(all...)
+}
+
+// sendBelow sends what waits at a path and below it.
+func sendBelow(c *cli.Context, operand string) error {
+	path, err := filepath.EvalSymlinks(operand)
+	if err == nil {
+		path, err = filepath.Abs(path)
+	}
+	if err != nil {
+		return err
+	}
+	dir, err := mounted.MountOf(path)
+	if err != nil {
+		return err
+	}
+	status, err := mounted.UploadsStatus(dir)
+	if err != nil {
+		return err
+	}
+	if err := unix.Setxattr(path, xattr.Send, []byte("1"), 0); err != nil {
+		return err
+	}
+	inside := strings.TrimPrefix(strings.TrimPrefix(path, dir), "/")
+	return awaitUploads(c, dir, slices.DeleteFunc(status.Uploads.List, func(u fs.UploadInfo) bool {
+		at := u.Path == inside || inside == "" || strings.HasPrefix(u.Path, inside+"/")
+		return u.State != fs.StatePending || !at
+	}))
 }
 
 // RetryCommand is the command uploads retry.

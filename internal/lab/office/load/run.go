@@ -56,7 +56,7 @@ func Run(ctx context.Context, a *host.Archive, p Plan, log func(format string, a
 
 // work lets people work for the whole time, and judges what came of it.
 func (r *Result) work(ctx context.Context, a *host.Archive, log func(format string, args ...any)) (err error) {
-	h, err := host.Export(ctx, a, host.Options{Name: "office", Mount: "--settle 10s", People: r.Plan.Clients})
+	h, err := host.Export(ctx, a, host.Options{Name: "office", Mount: "--grace 10s", People: r.Plan.Clients})
 	if err != nil {
 		return err
 	}

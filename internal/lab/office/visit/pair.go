@@ -37,7 +37,7 @@ func (m mode) visit(ctx context.Context, a *host.Archive, n int, log func(format
 	var clients []*hand
 	var last *host.Host
 	for _, name := range []string{"first", "second"} {
-		h, err := host.Export(ctx, a, host.Options{Name: fmt.Sprintf("%s-%d", name, n), Mount: m.mount + " --settle 2s --allow-delete"})
+		h, err := host.Export(ctx, a, host.Options{Name: fmt.Sprintf("%s-%d", name, n), Mount: m.mount + " --grace 2s --allow-delete"})
 		if err != nil {
 			return nil, err
 		}

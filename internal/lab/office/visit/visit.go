@@ -98,7 +98,7 @@ func Go(ctx context.Context, a *host.Archive, log func(format string, args ...an
 
 // alone visits the share of one machine.
 func alone(ctx context.Context, a *host.Archive, log func(format string, args ...any)) (chapters []Chapter, err error) {
-	h, err := host.Export(ctx, a, host.Options{Name: "office", Mount: "--settle 2s --watch 1s", Wire: true})
+	h, err := host.Export(ctx, a, host.Options{Name: "office", Mount: "--grace 2s --watch 1s", Wire: true})
 	if err != nil {
 		return nil, err
 	}
