@@ -116,7 +116,7 @@ func TestLocalFilesAreListed(t *testing.T) {
 	m := f.mount(t, nil)
 	dir := m.path("Muster GmbH", "Briefe")
 	must(t, os.MkdirAll(filepath.Join(dir, ".Trash-0", "files"), 0o700))
-	for _, name := range []string{"Angebot.docx~", ".Trash-0/files/b.txt", "leer.pdf.part"} {
+	for _, name := range []string{"Angebot.docx~", ".Trash-0/files/b.txt", "l.md.part"} {
 		must(t, os.WriteFile(filepath.Join(dir, name), []byte(name)[:len(name)%9], 0o600))
 	}
 	for range 2 {
@@ -140,7 +140,7 @@ func TestLocalFilesAreListed(t *testing.T) {
 	wantContent(t, m.path(".archivefs", "uploads", file), "Ange")
 	wantErrno(t, "retry", m.retryNow(u), syscall.EPERM)
 	must(t, os.Remove(m.path(".archivefs", "uploads", file)))
-	wantNames(t, dir, ".Trash-0", "leer.pdf.part")
+	wantNames(t, dir, ".Trash-0", "l.md.part")
 	f.wantHolds(t, f.letters)
 }
 
@@ -152,7 +152,7 @@ func TestOldTemporaryFilesAreKeptForAnotherTerm(t *testing.T) {
 	m, log, c := f.logged(t)
 	dir := m.path("Muster GmbH", "Briefe")
 	must(t, os.Mkdir(filepath.Join(dir, ".Trash-0"), 0o700))
-	for _, name := range []string{"Angebot.docx~", "leer.txt", ".Trash-0/b.txt", "leer.pdf.part"} {
+	for _, name := range []string{"Angebot.docx~", "leer.txt", ".Trash-0/b.txt", "l.md.part"} {
 		must(t, os.WriteFile(filepath.Join(dir, name), []byte("Inhalt")[:6*min(1, strings.Count(name, "o")+strings.Count(name, "/"))], 0o600))
 	}
 	days := func(n int) string {
@@ -165,7 +165,7 @@ func TestOldTemporaryFilesAreKeptForAnotherTerm(t *testing.T) {
 	if said := days(6); strings.Contains(said, "temporary") {
 		t.Errorf("the log says %s", said)
 	}
-	wantNames(t, dir, "Angebot.docx~", "leer.txt", "leer.pdf.part", ".Trash-0")
+	wantNames(t, dir, "Angebot.docx~", "leer.txt", "l.md.part", ".Trash-0")
 	said := days(2)
 	for _, path := range []string{"Muster GmbH/Briefe/Angebot.docx~", "Muster GmbH/Briefe/.Trash-0/b.txt"} {
 		if strings.Count(said, path) != 1 || !strings.Contains(said, "uploads export") {

@@ -65,9 +65,9 @@ func TestRetryLeavesOutWhatIsNotWhole(t *testing.T) {
 	}
 	const open, asItIs = "was never closed: the program or the machine stopped while it was written", "sends it as it is"
 	for name, what := range map[string][3]string{
-		"halb.pdf":   {"the end of the file is missing, as after a cancelled copy", "retry --incomplete", asItIs},
-		"offen.txt":  {open, "retry --incomplete", asItIs},
-		"leer.txt":   {open + "; it is empty, and no empty document is archived", "discard", "forgets it"},
+		"halb.pdf":       {"the end of the file is missing, as after a cancelled copy", "retry --incomplete", asItIs},
+		"offen.txt":      {open, "retry --incomplete", asItIs},
+		"leer.txt":       {open + "; it is empty, and no empty document is archived", "discard", "forgets it"},
 		"offen.pdf.part": {open + "; its name is a temporary one", "export", "saves it"},
 	} {
 		id := ids[name]

@@ -26,7 +26,7 @@ func (c *Folders) Mkdir(ctx context.Context, d *tree.Dir, name string) (*tree.En
 	if err := c.mayHold(d, name); err != nil {
 		return nil, err
 	}
-	if d.KeepsLocal(name) {
+	if keepsLocal(d, name) {
 		e := &tree.Entry{Name: name, Dir: tree.NewDir(c.s.Tree, tree.LocalDir, 0, c.s.Inodes.Local(), d, name)}
 		d.Add(e)
 		return e, nil
@@ -37,7 +37,7 @@ func (c *Folders) Mkdir(ctx context.Context, d *tree.Dir, name string) (*tree.En
 	if err := mayHoldFolders(ctx, d); err != nil {
 		return nil, err
 	}
-	if c.queuesFolders(d) {
+	if c.queuesFolders(d, name) {
 		return c.s.Folders.Add(ctx, d, name, false)
 	}
 	id, err := c.createFolder(ctx, d, name)
@@ -54,6 +54,11 @@ func (c *Folders) Mkdir(ctx context.Context, d *tree.Dir, name string) (*tree.En
 		c.s.Service.Documents.Put(id, nil)
 	}
 	return c.addFolder(d, id, name), nil
+}
+
+// keepsLocal reports whether a directory of that name in d is a local one.
+func keepsLocal(d *tree.Dir, name string) bool {
+	return d.Kind() == tree.LocalDir || d.Tree.Working.Directory(name)
 }
 
 // mayHoldFolders returns an error if folders cannot be created in d.
@@ -111,8 +116,8 @@ func mayBeFolder(name string) error {
 const recentlyAway = 5 * time.Second
 
 // queuesFolders reports whether a new folder in d is queued without a request.
-func (c *Folders) queuesFolders(d *tree.Dir) bool {
-	if d.QueuedAs() != nil || c.s.Grace() > 0 {
+func (c *Folders) queuesFolders(d *tree.Dir, name string) bool {
+	if d.QueuedAs() != nil || c.s.Record(d, name, nil).Rest > 0 {
 		return true
 	}
 	away := c.s.Service.Away()

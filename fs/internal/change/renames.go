@@ -86,7 +86,7 @@ func (c *Files) renameEntry(ctx context.Context, d *tree.Dir, e *tree.Entry, to 
 // renameDocument renames a document in its folder, or archives an inbox document.
 func (c *Files) renameDocument(ctx context.Context, d *tree.Dir, e *tree.Entry, to *tree.Dir, newName string, over *tree.Entry) error {
 	switch {
-	case to == d && d.Kind() == tree.InboxDir && to.Tree.Working.File(newName) != names.Real && !to.KeepsLocal(newName):
+	case to == d && d.Kind() == tree.InboxDir && to.Tree.Working.File(newName) != names.Real && !keepsLocal(to, newName):
 		return c.copyAndHide(ctx, d, e, newName, over)
 	case to.StaysLocal(newName):
 		return errno.Refuse(syscall.EPERM, "temporary names and directories stay on this machine: a document cannot be archived there")
@@ -433,7 +433,7 @@ func (c *Files) renameLocalLocked(ctx context.Context, f *staging.File, to *tree
 	}
 	before := up.Record()
 	replaced, err := c.mayReplace(to, newName, over)
-	if errors.Is(err, errno.ErrOverArchived) && before.Queued && (before.Rest > c.s.Grace() || to.Tree.Working.File(before.Name) == names.Doubtful) {
+	if errors.Is(err, errno.ErrOverArchived) && c.s.Doubts(&before) {
 		return errors.Join(err, c.keepRefused(f, up, err)) // its name alone says that it is no document
 	}
 	place := c.s.Record(to, newName, replaced)

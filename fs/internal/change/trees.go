@@ -17,7 +17,7 @@ func (c *Files) renameDir(ctx context.Context, d *tree.Dir, e *tree.Entry, to *t
 	if !e.Dir.IsLocal() {
 		return errno.ErrNotMoved
 	}
-	if !to.KeepsLocal(newName) {
+	if !keepsLocal(to, newName) {
 		if err := mayBeFolder(newName); err != nil {
 			return err
 		}
@@ -55,7 +55,7 @@ func (c *Files) moveTree(ctx context.Context, d *tree.Dir, e *tree.Entry, to *tr
 		}
 	}
 	kind, up := tree.LocalDir, (*spool.Upload)(nil)
-	if !to.KeepsLocal(newName) {
+	if !keepsLocal(to, newName) {
 		var err error
 		if kind, up = to.Kind().Below(), before; up == nil {
 			up, err = c.s.Spool.CreateFolder(c.s.People.Sign(ctx, c.s.Record(to, newName, nil)), false)
@@ -67,10 +67,7 @@ func (c *Files) moveTree(ctx context.Context, d *tree.Dir, e *tree.Entry, to *tr
 		}
 	}
 	d.Drop(e)
-	dir.MoveTo(to, newName)
-	if before != up || kind != dir.Kind() {
-		dir.Become(kind, up)
-	}
+	dir.MoveTo(to, newName, kind, up)
 	to.Add(e.Renamed(newName))
 	for _, in := range dir.Entries() {
 		c.moveAlong(ctx, dir, in)

@@ -446,7 +446,7 @@ func (n *dirNode) addKeyword(ctx context.Context, name string, into *control.Dir
 		case newName != name:
 			err = errno.Refuse(syscall.EPERM, "a document that is given a keyword keeps its name")
 		default:
-			err = staging.FileOf(d, e).AddKeyword(ctx, into.Keyword)
+			err = staging.AddKeyword(ctx, staging.FileOf(d, e), into.Keyword)
 		}
 		if err == nil {
 			n.k.Control.KeywordAdded()
@@ -457,7 +457,7 @@ func (n *dirNode) addKeyword(ctx context.Context, name string, into *control.Dir
 }
 
 func (n *dirNode) Getxattr(ctx context.Context, name string, dest []byte) (uint32, syscall.Errno) {
-	value, err := attrs.Get(ctx, n.k.Staging.DirAttrs(n.d), name)
+	value, err := attrs.Get(ctx, staging.DirAttrs(n.k.Staging, n.d), name)
 	if err != nil {
 		return 0, n.k.Errnos.Of("getxattr", n.d.Path(), err)
 	}
@@ -467,7 +467,7 @@ func (n *dirNode) Getxattr(ctx context.Context, name string, dest []byte) (uint3
 func (n *dirNode) Setxattr(ctx context.Context, name string, value []byte, flags uint32) syscall.Errno {
 	err := n.k.Staging.MayChange()
 	if err == nil {
-		err = attrs.Set(ctx, n.k.Staging.DirAttrs(n.d), name, value, int(flags))
+		err = attrs.Set(ctx, staging.DirAttrs(n.k.Staging, n.d), name, value, int(flags))
 	}
 	return n.k.Errnos.Of("setxattr", n.d.Path(), err)
 }
@@ -475,13 +475,13 @@ func (n *dirNode) Setxattr(ctx context.Context, name string, value []byte, flags
 func (n *dirNode) Removexattr(ctx context.Context, name string) syscall.Errno {
 	err := n.k.Staging.MayChange()
 	if err == nil {
-		err = attrs.Remove(ctx, n.k.Staging.DirAttrs(n.d), name)
+		err = attrs.Remove(ctx, staging.DirAttrs(n.k.Staging, n.d), name)
 	}
 	return n.k.Errnos.Of("removexattr", n.d.Path(), err)
 }
 
 func (n *dirNode) Listxattr(ctx context.Context, dest []byte) (uint32, syscall.Errno) {
-	names, err := attrs.List(ctx, n.k.Staging.DirAttrs(n.d))
+	names, err := attrs.List(ctx, staging.DirAttrs(n.k.Staging, n.d))
 	if err != nil {
 		return 0, n.k.Errnos.Of("listxattr", n.d.Path(), err)
 	}

@@ -233,7 +233,7 @@ var (
 )
 
 func (n *fileNode) Getxattr(ctx context.Context, name string, dest []byte) (uint32, syscall.Errno) {
-	value, err := attrs.Get(ctx, n.f.Attrs(), name)
+	value, err := attrs.Get(ctx, staging.FileAttrs(n.f), name)
 	if err != nil {
 		return 0, n.k.Errnos.Of("getxattr", n.f.Where(), err)
 	}
@@ -246,7 +246,7 @@ func (n *fileNode) Setxattr(ctx context.Context, name string, value []byte, flag
 	return setErrno(n.k.outlive(ctx, func(ctx context.Context) syscall.Errno {
 		err := n.k.Staging.MayChange()
 		if err == nil {
-			err = attrs.Set(ctx, f.Attrs(), name, value, int(flags))
+			err = attrs.Set(ctx, staging.FileAttrs(f), name, value, int(flags))
 		}
 		return n.k.Errnos.Of("setxattr", f.Where(), err)
 	}, nil))
@@ -257,14 +257,14 @@ func (n *fileNode) Removexattr(ctx context.Context, name string) syscall.Errno {
 	return n.k.outlive(ctx, func(ctx context.Context) syscall.Errno {
 		err := n.k.Staging.MayChange()
 		if err == nil {
-			err = attrs.Remove(ctx, f.Attrs(), name)
+			err = attrs.Remove(ctx, staging.FileAttrs(f), name)
 		}
 		return n.k.Errnos.Of("removexattr", f.Where(), err)
 	}, nil)
 }
 
 func (n *fileNode) Listxattr(ctx context.Context, dest []byte) (uint32, syscall.Errno) {
-	names, err := attrs.List(ctx, n.f.Attrs())
+	names, err := attrs.List(ctx, staging.FileAttrs(n.f))
 	if err != nil {
 		return 0, n.k.Errnos.Of("listxattr", n.f.Where(), err)
 	}

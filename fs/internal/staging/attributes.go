@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"path"
 	"slices"
+	"strings"
 	"syscall"
 
 	"github.com/archivefs/archivefs/archive"
@@ -18,9 +20,9 @@ import (
 // The table of package xattr lists the attributes and who may set them. The types below say where
 // their values are: with a document, in the record of an upload, or with a directory.
 
-// Attrs returns the attributes of the file: those in the record of its staged bytes, else those of
-// its document.
-func (f *File) Attrs() attrs.Node {
+// FileAttrs returns the attributes of a file: those in the record of its staged bytes, else those of its
+// document.
+func FileAttrs(f *File) attrs.Node {
 	if up := f.Pending(); up != nil {
 		return localAttrs{f, up}
 	}
@@ -129,9 +131,9 @@ func (n documentAttrs) Change(ctx context.Context, a xattr.Attr, value []byte) e
 // keywordsAttr is the attribute with the keywords of a file.
 const keywordsAttr = xattr.Prefix + "keywords"
 
-// AddKeyword gives the document a keyword, unless it has it. That of an inbox document is kept until it
-// is archived, as if the attribute had been set.
-func (f *File) AddKeyword(ctx context.Context, word string) error {
+// AddKeyword gives a document a keyword, unless it has it. That of an inbox document is kept until it is
+// archived, as if the attribute had been set.
+func AddKeyword(ctx context.Context, f *File, word string) error {
 	if f.Pending() != nil {
 		return errno.Refuse(syscall.EPERM, "the file is not archived yet, and gets keywords by its attribute "+keywordsAttr)
 	}
@@ -221,7 +223,7 @@ func (f *File) state() xattr.State {
 }
 
 // DirAttrs returns the attributes of a directory.
-func (s *Area) DirAttrs(d *tree.Dir) attrs.Node { return dirAttributes{d, s} }
+func DirAttrs(s *Area, d *tree.Dir) attrs.Node { return dirAttributes{d, s} }
 
 // dirAttributes are the attributes of a directory.
 type dirAttributes struct {
@@ -258,7 +260,7 @@ func (n dirAttributes) Change(ctx context.Context, a xattr.Attr, value []byte) e
 	d := n.d
 	switch a.Name() {
 	case xattr.Send:
-		return n.s.SendBelow(d) //nolint:contextcheck // what begins here outlives the request
+		return n.send() //nolint:contextcheck // what begins here outlives the request
 	case xattr.Keep:
 		return n.s.Keeper.SetFolder(d, keeps(value))
 	}
@@ -270,6 +272,22 @@ func (n dirAttributes) Change(ctx context.Context, a xattr.Attr, value []byte) e
 		return err
 	}
 	return n.s.state.SetDefaults(stateKey(d), defaults)
+}
+
+// send ends the time of grace of everything in and below the directory.
+func (n dirAttributes) send() error {
+	var all []error
+	for _, up := range n.s.Spool.List() {
+		if r := up.Record(); Rests(&r) && within(n.d.Path(), path.Join(r.Path, r.Name)) {
+			all = append(all, n.s.Send(up))
+		}
+	}
+	return errors.Join(all...)
+}
+
+// within reports whether a path is that of a directory, or one below it. That of the root is empty.
+func within(dir, path string) bool {
+	return dir == "" || path == dir || strings.HasPrefix(path, dir+"/")
 }
 
 // stateKey returns the key of a directory's settings in the state: the id of its folder, or a

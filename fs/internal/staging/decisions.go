@@ -2,13 +2,10 @@ package staging
 
 import (
 	"errors"
-	"path"
-	"strings"
 	"syscall"
 	"time"
 
 	"github.com/archivefs/archivefs/fs/internal/errno"
-	"github.com/archivefs/archivefs/fs/internal/tree"
 	"github.com/archivefs/archivefs/internal/spool"
 )
 
@@ -35,22 +32,6 @@ func (s *Area) Send(up *spool.Upload) error {
 	}
 	s.queue.Hurry(up)
 	return nil
-}
-
-// SendBelow ends the time of grace of everything in and below a directory.
-func (s *Area) SendBelow(d *tree.Dir) error {
-	var all []error
-	for _, up := range s.Spool.List() {
-		if r := up.Record(); Rests(&r) && within(d.Path(), path.Join(r.Path, r.Name)) {
-			all = append(all, s.Send(up))
-		}
-	}
-	return errors.Join(all...)
-}
-
-// within reports whether a path is that of a directory, or one below it. That of the root is empty.
-func within(dir, path string) bool {
-	return dir == "" || path == dir || strings.HasPrefix(path, dir+"/")
 }
 
 // retry sends a failed upload again, in the background, and shows it in its folder. An upload that

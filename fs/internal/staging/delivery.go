@@ -84,13 +84,10 @@ func (v *delivery) Rewrite(ctx context.Context, f, from *File) error {
 		return err
 	}
 	if err = from.CopyTo(ctx, up); err == nil {
-		f.Mu.Lock()
-		if err = f.stageInLocked(up); err == nil {
-			f.happenedLocked(onWrite)
-		}
-		f.Mu.Unlock()
+		err = f.stageIn(up)
 	}
 	if err == nil {
+		f.happened(onWrite)
 		err = v.finishLocked(ctx, f, false)
 	}
 	if err != nil {

@@ -223,12 +223,17 @@ func (f *File) stageLocked(ctx context.Context, empty bool) (*spool.Upload, erro
 			return nil, err
 		}
 	}
-	f.Mu.Lock()
-	defer f.Mu.Unlock()
-	return up, f.stageInLocked(up)
+	return up, f.stageIn(up)
 }
 
-// stageInLocked makes up the bytes of the file.
+// stageIn makes up the bytes of the file.
+func (f *File) stageIn(up *spool.Upload) error {
+	f.Mu.Lock()
+	defer f.Mu.Unlock()
+	return f.stageInLocked(up)
+}
+
+// stageInLocked is stageIn under Mu.
 // +checklocks:f.Mu
 func (f *File) stageInLocked(up *spool.Upload) error {
 	for range f.Handles {

@@ -87,13 +87,14 @@ func (q *queuedFolders) MakeNow(ctx context.Context, d *tree.Dir) error {
 	if up == nil {
 		return nil
 	}
-	if _, err := q.s.attempt(q.s.People.behalf(context.WithoutCancel(ctx), up), up); err != nil && !errors.Is(err, background.ErrMoot) {
+	_, err := q.s.attempt(q.s.People.behalf(context.WithoutCancel(ctx), up), up)
+	switch {
+	case d.QueuedAs() == nil:
+		return nil
+	case up.State() == spool.Failed:
 		return err
 	}
-	if d.QueuedAs() != nil {
-		return errno.Refuse(syscall.EBUSY, "the folder is queued, and the service does not have it yet")
-	}
-	return nil
+	return errno.Refuse(syscall.EBUSY, "the folder is queued, and the service does not have it yet")
 }
 
 // made turns a queued folder into the one that the service has, and gives everything in it the id.

@@ -41,7 +41,7 @@ func TestUnlistedFileWhoseIDBecomesKnown(t *testing.T) {
 			}
 			document := remotetest.Named(1, "a.txt")
 			if gaveWay {
-				later := s.Service.Now().Add(2 * s.Grace())
+				later := s.Service.Now().Add(2 * s.Lag())
 				s.Service.Now = func() time.Time { return later }
 				list(document)
 			}

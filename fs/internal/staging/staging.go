@@ -168,7 +168,7 @@ func (s *Area) Record(d *tree.Dir, name string, doc *archive.Document) spool.Rec
 		r.Temporary = true
 	case d.Kind() == tree.LocalDir:
 	case working == names.Doubtful:
-		r.Rest = s.Doubt()
+		r.Rest = max(s.grace, Doubt)
 	default:
 		r.Rest = s.grace
 		if s.grace > 0 && r.Inbox {
@@ -178,15 +178,14 @@ func (s *Area) Record(d *tree.Dir, name string, doc *archive.Document) spool.Rec
 	return r
 }
 
-// doubt is the time of grace of a file of which it is not known whether it is one, at least.
-const doubt = 10 * time.Second
+// Doubt is the least time of grace of a file that its program may rename, by its name or by how it was
+// created.
+const Doubt = 10 * time.Second
 
-// Doubt returns the time of grace of a file of which it is not known whether it is one: whether its program
-// will rename it, or has written all of it.
-func (s *Area) Doubt() time.Duration { return max(s.grace, doubt) }
-
-// Grace returns the time of grace of this mount.
-func (s *Area) Grace() time.Duration { return s.grace }
+// Doubts reports whether a file rests because its program may rename it.
+func (s *Area) Doubts(r *spool.Record) bool {
+	return Rests(r) && (r.Rest > s.grace || s.Working.File(r.Name) == names.Doubtful)
+}
 
 // Create makes the upload of a new file.
 func (s *Area) Create(r spool.Record) (*spool.Upload, error) {

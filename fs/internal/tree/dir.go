@@ -20,7 +20,7 @@ type Dir struct {
 	Ino  uint64
 	Gen  uint64 // generation of the inode
 
-	kind atomic.Uint32 // a DirKind, which changes only until the service has the folder (Become)
+	kind atomic.Uint32 // a DirKind, which changes only until the service has the folder (MoveTo)
 
 	Folder atomic.Int64                 // the folder's id; negative while the folder is queued
 	Queued atomic.Pointer[spool.Upload] // the upload that makes the folder, nil when the service has it
@@ -183,15 +183,6 @@ func NewDir(t *Tree, kind DirKind, id archive.ID, ino uint64, parent *Dir, name 
 
 // Kind returns what the directory stands for.
 func (d *Dir) Kind() DirKind { return DirKind(d.kind.Load()) } //nolint:gosec // as it was stored
-
-// Become makes of a directory that the service does not have one of another kind: a folder that by is
-// going to make, or a local directory if that is nil. Nothing may show it meanwhile.
-func (d *Dir) Become(kind DirKind, by *spool.Upload) {
-	d.kind.Store(uint32(kind))
-	d.Folder.Store(-int64(d.Ino)) //nolint:gosec // a counter
-	d.Queued.Store(by)
-	d.learned.Store(nil)
-}
 
 // ID returns the folder's id; for a LocalDir that of the nearest folder above.
 func (d *Dir) ID() archive.ID {
@@ -399,11 +390,6 @@ func (d *Dir) StaysLocal(name string) bool {
 	return d.Kind() == LocalDir || d.Tree.Working.Stays(name)
 }
 
-// KeepsLocal reports whether a directory of that name in it is a local one.
-func (d *Dir) KeepsLocal(name string) bool {
-	return d.Kind() == LocalDir || d.Tree.Working.Directory(name)
-}
-
 // Lengths returns the learned lengths of the directory's documents. Most directories never need them.
 func (d *Dir) Lengths() *view.FolderLengths {
 	if d.learned.Load() == nil {
@@ -528,17 +514,12 @@ func (d *Dir) Outdate() {
 // its names either, nor a listing in flight.
 func (d *Dir) Distrust() {
 	d.Outdate()
-	d.doubt()
-}
-
-// doubt is Distrust for the names only.
-func (d *Dir) doubt() {
 	d.Mu.Lock()
 	defer d.Mu.Unlock()
 	d.DoubtLocked()
 }
 
-// DoubtLocked is doubt with Mu held.
+// DoubtLocked is Distrust for the names only.
 // +checklocks:d.Mu
 func (d *Dir) DoubtLocked() {
 	d.doubts++
@@ -585,11 +566,18 @@ func (d *Dir) Update(doc *archive.Document) {
 	}
 }
 
-// MoveTo sets where the directory is shown.
-func (d *Dir) MoveTo(parent *Dir, name string) {
+// MoveTo sets where the directory is shown, and as what: until the service has it, as a folder that by is
+// going to make, or as a local directory. Nothing may show it meanwhile.
+func (d *Dir) MoveTo(parent *Dir, name string, kind DirKind, by *spool.Upload) {
 	d.Mu.Lock()
 	defer d.Mu.Unlock()
 	d.parent, d.name = parent, name
+	if kind != d.Kind() || by != d.Queued.Load() {
+		d.kind.Store(uint32(kind))
+		d.Folder.Store(-int64(d.Ino)) //nolint:gosec // a counter
+		d.Queued.Store(by)
+		d.learned.Store(nil)
+	}
 }
 
 // InInbox reports whether the directory is an inbox or below one.

@@ -412,7 +412,7 @@ func (t *Tree) mergeFolders(d *Dir, list []archive.Folder, m Merged, free bool) 
 			stale = append(stale, e.Name)
 			d.Shown.Drop(e)
 			e = e.Renamed(names.OfFolder(*f, d.Shown.Taken))
-			e.Dir.MoveTo(d, e.Name)
+			e.Dir.MoveTo(d, e.Name, e.Dir.Kind(), e.Dir.Queued.Load())
 		} else {
 			name := names.OfFolder(*f, d.Shown.Taken)
 			e = &Entry{Name: name, Dir: NewDir(t, d.Kind().Below(), f.ID, t.Inodes.Folder(f.ID), d, name)}
@@ -550,7 +550,9 @@ func (t *Tree) KeepFor() instant { return InstantOf(t.Service.Now().Add(t.Lag())
 
 // DoubtAll doubts the directory and all known ones below it.
 func (t *Tree) DoubtAll(d *Dir) {
-	d.doubt()
+	d.Mu.Lock()
+	d.DoubtLocked()
+	d.Mu.Unlock()
 	for _, below := range d.Subfolders() {
 		t.DoubtAll(below)
 	}
