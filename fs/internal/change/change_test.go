@@ -213,6 +213,50 @@ func TestWhatIsRefused(t *testing.T) {
 	}
 }
 
+// What has a name keeps another Unicode form of it from being made, and is changed by it.
+func TestOtherUnicodeFormsOfANameStandForIt(t *testing.T) {
+	const nfc, nfd = "Pr\u00fcfung", "Pru\u0308fung"
+	for name, forms := range map[string][2]string{"decomposed": {nfc, nfd}, "composed": {nfd, nfc}} {
+		t.Run(name, func(t *testing.T) {
+			there, other := forms[0], forms[1]
+			d := newDesk(t, false, false)
+			doc := tree.NewEntry(there+".pdf", &archive.Document{ID: 7, Name: there + ".pdf"}, nil)
+			doc.Keep = d.s.KeepFor()
+			d.folder.Add(doc)
+			d.Folders.addFolder(d.folder, 78, there)
+			d.put(t, d.folder, "draft~", names.Certain)
+			local := d.put(t, d.inbox, there+"~", names.Certain).Upload()
+			for what, err := range map[string]error{
+				"create": func() error {
+					_, _, err := d.CreateOpen(t.Context(), d.folder, other+".pdf", content.Access{}, names.Real)
+					return err
+				}(),
+				"mkdir":                    d.mkdir(t.Context(), d.folder, other),
+				"rename without replacing": d.Rename(t.Context(), d.folder, "draft~", d.folder, other+".pdf", renameNoReplace),
+			} {
+				if errno.Of(err) != syscall.EEXIST {
+					t.Errorf("%s: %v", what, err)
+				}
+			}
+			if err := d.Rename(t.Context(), d.folder, "draft~", d.folder, other+".pdf", 0); !errors.Is(err, errno.ErrOverArchived) {
+				t.Errorf("rename over it: %v", err)
+			}
+			if err := d.Unlink(t.Context(), d.folder, other+".pdf"); !errors.Is(err, errNoRemoval) {
+				t.Errorf("remove: %v", err)
+			}
+			if err := d.Unlink(t.Context(), d.inbox, other+"~"); err != nil {
+				t.Error(err)
+			}
+			if _, kept := d.s.Spool.Get(local.ID()); kept || len(d.service.changes) > 0 {
+				t.Errorf("the local file is there still: %t; sent %q", kept, d.service.changes)
+			}
+			if err := d.Rename(t.Context(), d.folder, "invoice.pdf", d.folder, other+" 2.pdf", 0); err != nil || d.service.changes[0] != "rename to "+other+" 2.pdf" {
+				t.Errorf("a new name: %v; sent %q", err, d.service.changes)
+			}
+		})
+	}
+}
+
 func (d *desk) mkdir(ctx context.Context, in *tree.Dir, name string) error {
 	_, err := d.Folders.Mkdir(ctx, in, name)
 	return err

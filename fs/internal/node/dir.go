@@ -120,8 +120,8 @@ func (n *dirNode) Lookup(ctx context.Context, name string, out *fuse.EntryOut) (
 	}
 	n.k.Watch.Used(d)
 	n.k.fillEntry(d, e, out)
-	if e.Name != name && e.Name != names.OtherForm(name) {
-		out.SetEntryTimeout(0) // a plain name goes with the document, or when another entry takes it
+	if e.Name != name {
+		out.SetEntryTimeout(0) // a second name goes with the entry, or when another entry takes it
 	}
 	return n.nodeOf(ctx, e), 0
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/archivefs/archivefs/fs/internal/change"
 	"github.com/archivefs/archivefs/fs/internal/content"
 	"github.com/archivefs/archivefs/fs/internal/control"
+	"github.com/archivefs/archivefs/fs/internal/names"
 	"github.com/archivefs/archivefs/fs/internal/pictures"
 	"github.com/archivefs/archivefs/fs/internal/rights"
 	"github.com/archivefs/archivefs/fs/internal/staging"
@@ -169,9 +170,10 @@ func (k *Kernel) lendName(d *tree.Dir, e *tree.Entry) time.Duration {
 }
 
 // lendAbsence returns the timeout of a negative entry for name and extends the lease of d by it. Junk
-// names, which desktops look up all the time, get the longest one, however old the listing is.
+// names, which desktops look up all the time, get the longest one, however old the listing is; a name
+// that comes into being in another Unicode form gets none.
 func (k *Kernel) lendAbsence(d *tree.Dir, name string) time.Duration {
-	if k.Judge != nil {
+	if k.Judge != nil || names.HasForms(name) {
 		return 0
 	}
 	d.Mu.Lock()
