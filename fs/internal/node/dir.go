@@ -195,9 +195,8 @@ func (n *dirNode) looked(ctx context.Context, entries []*tree.Entry) {
 			continue
 		}
 		if f := staging.FileOf(n.d, e); f.Pending() == nil {
-			docs = append(docs, pictures.Document{
-				ID: f.Document().ID, Path: filepath.Join(n.k.Top, n.d.PathOf(e.Name)), Modified: f.Modified(),
-			})
+			modified, _ := f.Times()
+			docs = append(docs, pictures.Document{ID: f.Document().ID, Path: filepath.Join(n.k.Top, n.d.PathOf(e.Name)), Modified: modified})
 		}
 	}
 	n.k.Pictures.Show(docs, func(names []string) { n.k.AnnouncePictures(n.d, names) })

@@ -77,7 +77,8 @@ func (k *Kernel) fill(f *staging.File, out *fuse.Attr) time.Duration {
 	out.Ino = f.Ino
 	out.Mode = fuse.S_IFREG | 0o666&^k.Umask
 	k.fillOwner(out)
-	fillTime(out, f.Modified())
+	modified, changed := f.Times()
+	out.SetTimes(&modified, &modified, &changed)
 	out.Blksize = 4096
 	exact, known := k.fillSize(f, out)
 	switch {
@@ -122,17 +123,13 @@ func (k *Kernel) fillDir(d *tree.Dir, out *fuse.Attr) {
 	d.Mu.Lock()
 	changed := d.Shown.Changed
 	d.Mu.Unlock()
-	fillTime(out, changed)
+	out.SetTimes(&changed, &changed, &changed)
 	out.Blksize = 4096
 }
 
 func (k *Kernel) fillOwner(out *fuse.Attr) {
 	out.Nlink = 1
 	out.Uid, out.Gid = k.UID, k.GID
-}
-
-func fillTime(out *fuse.Attr, t time.Time) {
-	out.SetTimes(&t, &t, &t)
 }
 
 // fillEntry writes the answer to a lookup of e in d: its attributes and both timeouts.

@@ -115,6 +115,7 @@ func (n documentAttrs) Change(ctx context.Context, a xattr.Attr, value []byte) e
 		if len(keywords) > 0 {
 			keywords = Added(doc.Keywords, keywords)
 		}
+		f.s.state.SetChanged(doc.ID, f.s.Service.Now())
 		return f.s.state.SetKeywords(doc.ID, keywords)
 	}
 	err := a.Change(ctx, f.s.Service.Archive, &doc, value)
@@ -124,6 +125,7 @@ func (n documentAttrs) Change(ctx context.Context, a xattr.Attr, value []byte) e
 	case err != nil:
 		return f.Missed(err)
 	}
+	f.s.state.SetChanged(doc.ID, f.s.Service.Now())
 	d.Update(&doc)
 	f.ForgetData(doc.ID)
 	return nil
