@@ -89,6 +89,9 @@ func (a Attribute) Texts() []string {
 // IsSet reports whether the attribute has a value.
 func (a Attribute) IsSet() bool { return len(a.Texts()) > 0 }
 
+// IsChoice reports whether the attribute has one of a few values, else any text.
+func (a Attribute) IsChoice() bool { return a.valid != nil }
+
 // Check returns an error for a value that the attribute cannot have.
 func (a Attribute) Check() error {
 	switch v := a.Value.(type) {

@@ -10,7 +10,6 @@ import (
 	"github.com/archivefs/archivefs/cache"
 	"github.com/archivefs/archivefs/fs/internal/control"
 	"github.com/archivefs/archivefs/fs/internal/errno"
-	"github.com/archivefs/archivefs/fs/internal/names"
 	"github.com/archivefs/archivefs/fs/internal/staging"
 	"github.com/archivefs/archivefs/fs/internal/tree"
 	"github.com/archivefs/archivefs/internal/spool"
@@ -90,10 +89,7 @@ func (m *controlMount) FolderNamed(ctx context.Context, path []string) (archive.
 		if err := d.Tree.LoadFolders(ctx, d, tree.NeedNames); err != nil {
 			return 0, err
 		}
-		e := d.Get(name)
-		if e == nil {
-			e = d.Get(names.OtherForm(name))
-		}
+		e := d.Reach(name)
 		if e == nil || e.Dir == nil || e.Dir.IsLocal() {
 			return 0, errno.Refuse(syscall.ENOENT, "the archive has no folder "+archive.Printable(d.PathOf(name)))
 		}

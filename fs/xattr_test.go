@@ -1,6 +1,7 @@
 package fs_test
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -300,8 +301,8 @@ func TestMetadataWhereTheServiceHasNoOperation(t *testing.T) {
 	must(t, setAttr(path, "auto-export", "true"))
 }
 
-// An empty value is not one of the few valid ones: it unsets the attribute.
-func TestAnEmptyValueUnsetsAnAttribute(t *testing.T) {
+// Where only certain values are possible an empty one is none of them: an attribute is unset by its removal.
+func TestAnEmptyValueOfAChoiceIsRefused(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t, nil)
 	m := o.mount(t, nil)
@@ -311,20 +312,18 @@ func TestAnEmptyValueUnsetsAnAttribute(t *testing.T) {
 	for name, value := range map[string]string{"email-import-order": "EMAIL_ONLY", "force-new-document": "true"} {
 		for _, where := range []struct{ path, name string }{{dir, "upload." + name}, {f.Name(), name}} {
 			must(t, setAttr(where.path, where.name, value))
-			for _, empty := range []string{"", "\n"} { // once it is set, and once it is not
-				if err := setAttr(where.path, where.name, empty); err != nil {
-					t.Errorf("set %s to %q: %v", where.name, empty, err)
-				}
-				_, err := xattr.Get(where.path, "user.archive."+where.name)
-				wantErrno(t, where.name+" with an empty value", err, syscall.ENODATA)
+			for _, bad := range []string{"", "\n", "RANDOM"} {
+				wantErrno(t, fmt.Sprintf("set %s to %q", where.name, bad), setAttr(where.path, where.name, bad), syscall.EINVAL)
 			}
-			wantErrno(t, "a bad "+where.name, setAttr(where.path, where.name, "RANDOM"), syscall.EINVAL)
+			if got := attr(t, where.path, where.name); got != value {
+				t.Errorf("%s is %q after a wrong value", where.name, got)
+			}
+			must(t, xattr.Remove(where.path, "user.archive."+where.name))
+			_, err := xattr.Get(where.path, "user.archive."+where.name)
+			wantErrno(t, where.name+" when it is removed", err, syscall.ENODATA)
 		}
 	}
-	must(t, setAttr(f.Name(), "auto-export", "true"))
-	must(t, setAttr(f.Name(), "auto-export", ""))
-	_, err := xattr.Get(f.Name(), "user.archive.auto-export")
-	wantErrno(t, "auto-export with an empty value", err, syscall.ENODATA)
+	wantErrno(t, "auto-export of a local file", setAttr(f.Name(), "auto-export", ""), syscall.EINVAL)
 	o.put(t, o.bills, "r.txt", "x")
 	wantErrno(t, "auto-export of a document", setAttr(m.path("Muster GmbH", "Rechnungen", "r.txt"), "auto-export", ""), syscall.EINVAL)
 }

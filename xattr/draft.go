@@ -67,10 +67,10 @@ func (d Draft) Set(a Attr, value []byte) error {
 	case *[]string:
 		return assign(v, value, ParseKeywords)
 	case *archive.Flag:
-		return assign(v, value, ParseFlag)
+		return assign(v, value, parseFlag)
 	case *bool:
 		return assign(v, value, func(value []byte) (bool, error) {
-			flag, err := ParseFlag(value)
+			flag, err := parseFlag(value)
 			return flag == archive.FlagTrue, err
 		})
 	case *string:
@@ -78,7 +78,7 @@ func (d Draft) Set(a Attr, value []byte) error {
 		if err := assign(v, value, ParseText); err != nil {
 			return err
 		}
-		if at.Check() != nil {
+		if at.Check() != nil || value != nil && *v == "" && at.IsChoice() {
 			*v = before
 			return fmt.Errorf("none of the values it can have: %w", ErrValue)
 		}

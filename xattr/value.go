@@ -51,10 +51,10 @@ func ParseBool(v []byte) (bool, error) {
 	return false, fmt.Errorf("neither true nor false: %w", ErrValue)
 }
 
-// ParseFlag is ParseBool; an empty value means unset.
-func ParseFlag(v []byte) (archive.Flag, error) {
-	if text, err := ParseText(v); text == "" {
-		return archive.FlagUnknown, err
+// parseFlag is ParseBool; nil means unset.
+func parseFlag(v []byte) (archive.Flag, error) {
+	if v == nil {
+		return archive.FlagUnknown, nil
 	}
 	b, err := ParseBool(v)
 	return archive.FlagOf(b), err

@@ -1,5 +1,5 @@
 // Package state keeps what users said about documents and folders and the archive has no place
-// for: the modification times of files that were put in here, the keywords of inbox documents
+// for: the times of files that were put in or changed here, the keywords of inbox documents
 // until these are archived, the upload defaults of folders, and which of them are kept on this machine.
 // It is one bbolt file. A change
 // is durable when the call returns; times are written together, a second later.
@@ -28,7 +28,7 @@ type Store struct {
 
 // The buckets; keys are IDs as 8 bytes, big endian.
 const (
-	bucketTimes    = "times-v1"          // document: modification time, Unix seconds in 8 bytes, nanoseconds in 4
+	bucketTimes    = "times-v1"          // document: modification time, and since it is kept the change time (appendTime)
 	bucketKeywords = "keywords-v1"       // inbox document: JSON array of strings
 	bucketDefaults = "defaults-v1"       // folder: JSON object of attributes by their names
 	bucketFolders  = "kept-folders-v1"   // folder: JSON of Kept
@@ -57,7 +57,7 @@ func Open(path string) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open state %s: %w", path, errors.Join(err, db.Close()))
 	}
-	return &Store{db: db, times: times{unsaved: map[archive.ID]time.Time{}}}, nil
+	return &Store{db: db, times: times{unsaved: map[archive.ID]Times{}}}, nil
 }
 
 // Close writes what is left and closes the file.

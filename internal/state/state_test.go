@@ -59,34 +59,45 @@ var ids = []archive.ID{-1, 1, 255, 256, 1 << 40, math.MaxInt64}
 func TestTimes(t *testing.T) {
 	path := statePath(t)
 	s := open(t, path)
-	times := map[archive.ID]time.Time{}
+	want := map[archive.ID]state.Times{}
 	for i, id := range ids {
-		if got, ok := s.Time(id); ok {
-			t.Errorf("document %d has the time %v before one was set", id, got)
+		if got := s.Times(id); got != (state.Times{}) {
+			t.Errorf("document %d has the times %v before any were set", id, got)
 		}
-		times[id] = time.Date(1970+10*i, 1, 2, 3, 4, 5, 678_901_234, time.FixedZone("", 3600))
-		s.SetTime(id, times[id])
+		modified := time.Date(1970+10*i, 1, 2, 3, 4, 5, 678_901_234, time.FixedZone("", 3600))
+		want[id] = state.Times{Modified: modified, Changed: modified.Add(time.Hour)}
+		s.SetModified(id, modified, want[id].Changed)
 	}
-	s.SetTime(7, time.Unix(0, 0))
-	times[7] = time.Unix(0, 0)
-	times[8] = time.Date(2500, 1, 1, 0, 0, 0, 1, time.UTC) // past what nanoseconds in 64 bits reach
-	s.SetTime(8, times[8])
+	s.SetModified(7, time.Unix(0, 0), time.Unix(1, 0))
+	want[7] = state.Times{Modified: time.Unix(0, 0), Changed: time.Unix(1, 0)}
+	far := time.Date(2500, 1, 1, 0, 0, 0, 1, time.UTC) // past what nanoseconds in 64 bits reach
+	s.SetChanged(8, far)
+	want[8] = state.Times{Changed: far}
 	s = reopen(t, s, path)
-	for id, want := range times {
-		if got, ok := s.Time(id); !ok || !got.Equal(want) {
-			t.Errorf("document %d: got %v, %v; want %v", id, got, ok, want)
+	s.SetChanged(7, far)
+	want[7] = state.Times{Modified: time.Unix(0, 0), Changed: far}
+	for range 2 {
+		for id, want := range want {
+			if got := s.Times(id); !got.Modified.Equal(want.Modified) || !got.Changed.Equal(want.Changed) {
+				t.Errorf("document %d: got %v, want %v", id, got, want)
+			}
 		}
+		s = reopen(t, s, path)
 	}
-	s.SetTime(1, times[256])
-	if got, _ := s.Time(1); !got.Equal(times[256]) {
-		t.Errorf("a second time is not kept: got %v", got)
-	}
-	s.SetTime(1, time.Time{})
-	if got, ok := s.Time(1); ok {
-		t.Errorf("the zero time does not forget: got %v", got)
-	}
-	if _, ok := s.Time(255); !ok {
-		t.Error("forgetting one time took another along")
+}
+
+// Modification times alone lie on disks.
+func TestTimesWithoutAChange(t *testing.T) {
+	path := statePath(t)
+	must(t, open(t, path).Close())
+	db, err := bbolt.Open(path, 0o600, nil)
+	must(t, err)
+	must(t, db.Update(func(tx *bbolt.Tx) error {
+		return tx.Bucket([]byte("times-v1")).Put([]byte{7: 1}, []byte{7: 5, 11: 6})
+	}))
+	must(t, db.Close())
+	if got := open(t, path).Times(1); !got.Modified.Equal(time.Unix(5, 6)) || !got.Changed.IsZero() {
+		t.Errorf("got %v", got)
 	}
 }
 
@@ -230,13 +241,13 @@ func TestDocumentsAndFoldersOfOneNumberAreKeptApart(t *testing.T) {
 	s := open(t, statePath(t))
 	must(t, s.SetKeywords(5, []string{"document"}))
 	must(t, s.SetDefaults(5, archive.Attributes{Keywords: []string{"folder"}}))
-	s.SetTime(5, time.Unix(5, 0))
+	s.SetChanged(5, time.Unix(5, 0))
 	must(t, s.SetDefaults(5, archive.Attributes{}))
 	if got, ok := s.Keywords(5); !ok || got[0] != "document" {
 		t.Errorf("got keywords %q, %v", got, ok)
 	}
-	if got, ok := s.Time(5); !ok || !got.Equal(time.Unix(5, 0)) {
-		t.Errorf("got time %v, %v", got, ok)
+	if got := s.Times(5).Changed; !got.Equal(time.Unix(5, 0)) {
+		t.Errorf("got the time %v", got)
 	}
 }
 
@@ -269,9 +280,9 @@ func TestConcurrentUse(t *testing.T) {
 	var wg sync.WaitGroup
 	for i := range archive.ID(20) {
 		wg.Go(func() {
-			s.SetTime(i, time.Unix(int64(i), 0))
-			if got, ok := s.Time(i); !ok || got.Unix() != int64(i) {
-				t.Errorf("document %d: got %v, %v", i, got, ok)
+			s.SetChanged(i, time.Unix(int64(i), 0))
+			if got := s.Times(i).Changed; got.Unix() != int64(i) {
+				t.Errorf("document %d: got %v", i, got)
 			}
 		})
 	}
@@ -281,10 +292,10 @@ func TestConcurrentUse(t *testing.T) {
 func TestClosedStoreKnowsNothing(t *testing.T) {
 	s, err := state.Open(statePath(t))
 	must(t, err)
-	s.SetTime(1, time.Unix(1, 0))
+	s.SetChanged(1, time.Unix(1, 0))
 	must(t, s.Close())
-	if got, ok := s.Time(1); ok {
-		t.Errorf("a closed store tells the time %v", got)
+	if got := s.Times(1); got != (state.Times{}) {
+		t.Errorf("a closed store tells the times %v", got)
 	}
 	if err := s.SetKeywords(1, []string{"a"}); err == nil {
 		t.Error("a closed store took a change")
@@ -298,7 +309,7 @@ func TestTimesAreWrittenTogether(t *testing.T) {
 		s := open(t, path)
 		before := fileOf(t, path)
 		for i := range archive.ID(100) {
-			s.SetTime(i, time.Unix(int64(i), 0))
+			s.SetModified(i, time.Unix(int64(i), 0), time.Unix(int64(i), 1))
 		}
 		if fileOf(t, path) != before {
 			t.Error("a time was written at once")
@@ -307,8 +318,8 @@ func TestTimesAreWrittenTogether(t *testing.T) {
 		synctest.Wait()
 		copied := filepath.Join(t.TempDir(), "copy") // as a crash would leave it now
 		must(t, os.WriteFile(copied, []byte(fileOf(t, path)), 0o600))
-		if got, ok := open(t, copied).Time(99); !ok || got.Unix() != 99 {
-			t.Errorf("got %v, %v two seconds later", got, ok)
+		if got := open(t, copied).Times(99); got.Modified.Unix() != 99 {
+			t.Errorf("got %v two seconds later", got)
 		}
 	})
 }

@@ -15,39 +15,80 @@ import (
 // saveAfter is how much later than the first of them times are written.
 const saveAfter = time.Second
 
-// times are the modification times that are not in the file yet; the zero time forgets one.
+// Times are those of a document that the archive does not have. A zero one is not kept.
+type Times struct {
+	Modified time.Time // as a program set it
+	Changed  time.Time // when this machine saw the document come or change
+}
+
+// times are those that are not in the file yet.
 type times struct {
 	mu      sync.Mutex
-	unsaved map[archive.ID]time.Time // +checklocks:mu
+	unsaved map[archive.ID]Times // +checklocks:mu
 	// timer is nil while nothing is to be saved.
 	timer *time.Timer // +checklocks:mu
 }
 
-// Time returns the modification time kept for a document.
-func (s *Store) Time(doc archive.ID) (time.Time, bool) {
+// Times returns what is kept of a document's times.
+func (s *Store) Times(doc archive.ID) Times {
 	s.times.mu.Lock()
 	t, unsaved := s.times.unsaved[doc]
 	s.times.mu.Unlock()
 	if unsaved {
-		return t, !t.IsZero()
+		return t
 	}
-	v := s.get(bucketTimes, doc)
-	if len(v) != 12 {
-		return time.Time{}, false
-	}
-	seconds, nanos := binary.BigEndian.Uint64(v), binary.BigEndian.Uint32(v[8:])
-	return time.Unix(int64(seconds), int64(nanos)), true //nolint:gosec // the bits of an int64, as written below
+	return s.savedTimes(doc)
 }
 
-// SetTime keeps the modification time of a document; the zero time forgets it. It may be lost
-// when the program ends within a second: a time is not worth a wait for the disk.
-func (s *Store) SetTime(doc archive.ID, t time.Time) {
+func (s *Store) savedTimes(doc archive.ID) (t Times) {
+	v := s.get(bucketTimes, doc)
+	if len(v) >= timeSize {
+		t.Modified = timeOf(v)
+	}
+	if len(v) == 2*timeSize {
+		t.Changed = timeOf(v[timeSize:])
+	}
+	return t
+}
+
+// SetModified keeps the modification time of a document, and that it changed. Times may be lost when the
+// program ends within a second: they are not worth a wait for the disk.
+func (s *Store) SetModified(doc archive.ID, modified, changed time.Time) {
 	s.times.mu.Lock()
 	defer s.times.mu.Unlock()
+	s.keepTimesLocked(doc, Times{modified, changed})
+}
+
+// SetChanged keeps that a document changed.
+func (s *Store) SetChanged(doc archive.ID, changed time.Time) {
+	s.times.mu.Lock()
+	defer s.times.mu.Unlock()
+	t, unsaved := s.times.unsaved[doc]
+	if !unsaved {
+		t = s.savedTimes(doc)
+	}
+	t.Changed = changed
+	s.keepTimesLocked(doc, t)
+}
+
+// +checklocks:s.times.mu
+func (s *Store) keepTimesLocked(doc archive.ID, t Times) {
 	s.times.unsaved[doc] = t
 	if s.times.timer == nil {
 		s.times.timer = time.AfterFunc(saveAfter, func() { _ = s.saveTimes() }) // Close tries again, and reports errors
 	}
+}
+
+// timeSize is the size of a time on disk: Unix seconds in 8 bytes, nanoseconds in 4.
+const timeSize = 12
+
+func timeOf(v []byte) time.Time {
+	return time.Unix(int64(binary.BigEndian.Uint64(v)), int64(binary.BigEndian.Uint32(v[8:]))) //nolint:gosec // the bits of an int64, as written below
+}
+
+func appendTime(v []byte, t time.Time) []byte {
+	v = binary.BigEndian.AppendUint64(v, uint64(t.Unix()))          //nolint:gosec // bits
+	return binary.BigEndian.AppendUint32(v, uint32(t.Nanosecond())) //nolint:gosec // below a billion
 }
 
 // saveTimes writes the times that are not in the file, durably.
@@ -65,12 +106,7 @@ func (s *Store) saveTimes() error {
 	err := s.db.Update(func(tx *bbolt.Tx) error {
 		b := tx.Bucket([]byte(bucketTimes))
 		for doc, t := range saving {
-			v := binary.BigEndian.AppendUint64(nil, uint64(t.Unix()))    //nolint:gosec // bits
-			v = binary.BigEndian.AppendUint32(v, uint32(t.Nanosecond())) //nolint:gosec // below a billion
-			if t.IsZero() {
-				v = nil
-			}
-			if err := store(b, doc, v); err != nil {
+			if err := store(b, doc, appendTime(appendTime(nil, t.Modified), t.Changed)); err != nil {
 				return err
 			}
 		}
@@ -82,7 +118,7 @@ func (s *Store) saveTimes() error {
 	s.times.mu.Lock()
 	defer s.times.mu.Unlock()
 	for doc, t := range saving {
-		if s.times.unsaved[doc].Equal(t) {
+		if s.times.unsaved[doc] == t {
 			delete(s.times.unsaved, doc)
 		}
 	}

@@ -274,7 +274,7 @@ func TestBadValuesAndNames(t *testing.T) {
 		{"archived", "user.archive.auto-export", "", 0, syscall.EINVAL},
 		{"archived", "user.archive.keep", "true", 0, syscall.EINVAL},
 		{"folder", "user.archive.keep", "1\n", 0, 0},
-		{"written", "user.archive.auto-export", "", 0, 0},
+		{"written", "user.archive.auto-export", "", 0, syscall.EINVAL},
 		{"written", "user.archive.email-import-order", "RANDOM", 0, syscall.EINVAL},
 		{"written", "user.archive.external-id", strings.Repeat("x", xattr.MaxValue+1), 0, syscall.E2BIG},
 		{"folder", "user.archive.upload.keywords", `\`, 0, syscall.EINVAL},

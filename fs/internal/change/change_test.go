@@ -25,18 +25,20 @@ import (
 	"github.com/archivefs/archivefs/fs/internal/view"
 	"github.com/archivefs/archivefs/internal/state"
 	"github.com/archivefs/archivefs/internal/testing/spooltest"
+	"github.com/archivefs/archivefs/xattr"
 )
 
 // service has a folder and an inbox, each with one document and no sub-folders. It counts changes.
 type service struct {
 	remotetest.Folder
 	changes  []string
+	keywords []string // of the last document that was archived
 	replaces bool
 }
 
 func (s *service) Documents(_ context.Context, folder archive.ID, _ archive.ListOptions) ([]archive.Document, error) {
 	if folder == inboxID {
-		return []archive.Document{remotetest.Named(2, "scan.pdf")}, nil
+		return []archive.Document{{ID: 2, Name: "scan.pdf", Keywords: []string{"scanned"}}}, nil
 	}
 	return []archive.Document{remotetest.Named(1, "invoice.pdf")}, nil
 }
@@ -58,7 +60,7 @@ func (s *service) Rename(_ context.Context, _ archive.ID, name string) error {
 }
 
 func (s *service) Archive(_ context.Context, _ archive.ID, to archive.ArchiveTarget) error {
-	s.changes = append(s.changes, "archive as "+to.Name)
+	s.changes, s.keywords = append(s.changes, "archive as "+to.Name), to.Keywords
 	return &archive.Error{Op: "archive", Kind: archive.KindForbidden}
 }
 
@@ -211,6 +213,50 @@ func TestWhatIsRefused(t *testing.T) {
 	}
 }
 
+// What has a name keeps another Unicode form of it from being made, and is changed by it.
+func TestOtherUnicodeFormsOfANameStandForIt(t *testing.T) {
+	const nfc, nfd = "Pr\u00fcfung", "Pru\u0308fung"
+	for name, forms := range map[string][2]string{"decomposed": {nfc, nfd}, "composed": {nfd, nfc}} {
+		t.Run(name, func(t *testing.T) {
+			there, other := forms[0], forms[1]
+			d := newDesk(t, false, false)
+			doc := tree.NewEntry(there+".pdf", &archive.Document{ID: 7, Name: there + ".pdf"}, nil)
+			doc.Keep = d.s.KeepFor()
+			d.folder.Add(doc)
+			d.Folders.addFolder(d.folder, 78, there)
+			d.put(t, d.folder, "draft~", names.Certain)
+			local := d.put(t, d.inbox, there+"~", names.Certain).Upload()
+			for what, err := range map[string]error{
+				"create": func() error {
+					_, _, err := d.CreateOpen(t.Context(), d.folder, other+".pdf", content.Access{}, names.Real)
+					return err
+				}(),
+				"mkdir":                    d.mkdir(t.Context(), d.folder, other),
+				"rename without replacing": d.Rename(t.Context(), d.folder, "draft~", d.folder, other+".pdf", renameNoReplace),
+			} {
+				if errno.Of(err) != syscall.EEXIST {
+					t.Errorf("%s: %v", what, err)
+				}
+			}
+			if err := d.Rename(t.Context(), d.folder, "draft~", d.folder, other+".pdf", 0); !errors.Is(err, errno.ErrOverArchived) {
+				t.Errorf("rename over it: %v", err)
+			}
+			if err := d.Unlink(t.Context(), d.folder, other+".pdf"); !errors.Is(err, errNoRemoval) {
+				t.Errorf("remove: %v", err)
+			}
+			if err := d.Unlink(t.Context(), d.inbox, other+"~"); err != nil {
+				t.Error(err)
+			}
+			if _, kept := d.s.Spool.Get(local.ID()); kept || len(d.service.changes) > 0 {
+				t.Errorf("the local file is there still: %t; sent %q", kept, d.service.changes)
+			}
+			if err := d.Rename(t.Context(), d.folder, "invoice.pdf", d.folder, other+" 2.pdf", 0); err != nil || d.service.changes[0] != "rename to "+other+" 2.pdf" {
+				t.Errorf("a new name: %v; sent %q", err, d.service.changes)
+			}
+		})
+	}
+}
+
 func (d *desk) mkdir(ctx context.Context, in *tree.Dir, name string) error {
 	_, err := d.Folders.Mkdir(ctx, in, name)
 	return err
@@ -224,6 +270,50 @@ func TestAnInboxDocumentIsRemovedWhereThatIsAllowed(t *testing.T) {
 	if d.inbox.Reach("scan.pdf") != nil || len(d.service.changes) != 1 {
 		t.Errorf("it is still shown, or sent %q", d.service.changes)
 	}
+}
+
+// Services add the keywords that go along to those of the document, so that one it has would be doubled.
+func TestArchivingSendsTheKeywordsThatWereAdded(t *testing.T) {
+	for name, c := range map[string]struct{ set, ofFolder, want string }{
+		"none":                            {"", "", ""},
+		"new ones":                        {"urgent,rent", "", "urgent,rent"},
+		"those that it has, and new ones": {"scanned,urgent,urgent", "", "urgent"},
+		"those that it has":               {"scanned", "letters", ""},
+		"those of the folder":             {"", "scanned,letters", "letters"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newDesk(t, false, false)
+			if err := d.state.SetDefaults(folderID, archive.Attributes{Keywords: words(t, c.ofFolder)}); err != nil {
+				t.Fatal(err)
+			}
+			e, err := d.s.Lookup(t.Context(), d.inbox, "scan.pdf")
+			if err != nil {
+				t.Fatal(err)
+			}
+			keywords, err := xattr.Parse("user.archive.keywords")
+			if err == nil && c.set != "" {
+				err = staging.FileAttrs(staging.FileOf(d.inbox, e)).Change(t.Context(), keywords, []byte(c.set))
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := d.Rename(t.Context(), d.inbox, "scan.pdf", d.folder, "scan.pdf", 0); errno.Of(err) != syscall.EACCES {
+				t.Fatal(err)
+			}
+			if got := strings.Join(d.service.keywords, ","); got != c.want {
+				t.Errorf("sent %q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+func words(t *testing.T, list string) []string {
+	t.Helper()
+	words, err := xattr.ParseKeywords([]byte(list))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return words
 }
 
 // A local file moves with its record, and replaces a local file.

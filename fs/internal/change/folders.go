@@ -26,6 +26,9 @@ func (c *Folders) Mkdir(ctx context.Context, d *tree.Dir, name string) (*tree.En
 	if err := c.mayHold(d, name); err != nil {
 		return nil, err
 	}
+	if d.Reach(name) != nil { // by another Unicode form of the name
+		return nil, errno.ErrTaken
+	}
 	if keepsLocal(d, name) {
 		e := &tree.Entry{Name: name, Dir: tree.NewDir(c.s.Tree, tree.LocalDir, 0, c.s.Inodes.Local(), d, name)}
 		d.Add(e)

@@ -150,6 +150,7 @@ func (c *Files) renameHere(ctx context.Context, d *tree.Dir, e *tree.Entry, newN
 		}
 		d.Outdate()
 	}
+	c.state.SetChanged(shown.ID, c.s.Service.Now())
 	d.Mu.Lock()
 	defer d.Mu.Unlock()
 	if now := d.Shown.Document(shown.ID); now != nil {
@@ -195,7 +196,7 @@ func (c *Files) archiveDocument(ctx context.Context, d *tree.Dir, e *tree.Entry,
 	if !own {
 		keywords = c.s.Defaults(to).Keywords
 	}
-	target := archive.ArchiveTarget{Folder: to.ID(), Name: names.ToSend(&inbox, e.Name, newName), Keywords: keywords}
+	target := archive.ArchiveTarget{Folder: to.ID(), Name: names.ToSend(&inbox, e.Name, newName), Keywords: staging.Added(inbox.Keywords, keywords)}
 	before := c.documentIDs(to)
 	var archived *archive.Document
 	look := func(ctx context.Context) (bool, error) {
@@ -240,6 +241,7 @@ func (c *Files) archiveDocument(ctx context.Context, d *tree.Dir, e *tree.Entry,
 		}
 	}
 	if archived != nil {
+		c.state.SetChanged(archived.ID, c.s.Service.Now())
 		c.s.Keeper.Archived(inbox.ID, archived.ID, to)
 	}
 	d.Outdate()

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/archivefs/archivefs/fs/internal/inode"
+	"github.com/archivefs/archivefs/fs/internal/names"
 )
 
 // SearchesName is the name of the directory of saved searches at the top of the mount.
@@ -34,9 +35,12 @@ func (t *Tree) Searches() *Dir {
 			list := t.savedSearches()
 			i := slices.IndexFunc(list, func(s Saved) bool { return s.Name == name })
 			if i < 0 {
+				i = slices.IndexFunc(list, func(s Saved) bool { return names.Composed(s.Name) == names.Composed(name) })
+			}
+			if i < 0 {
 				return nil, syscall.ENOENT
 			}
-			dir := t.results(ask(list[i].Query), SearchesName+"/"+name)
+			dir := t.results(ask(list[i].Query), SearchesName+"/"+list[i].Name)
 			dir.Ino = list[i].ino()
 			return dir, nil
 		},

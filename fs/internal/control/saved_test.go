@@ -32,6 +32,13 @@ func TestSavedSearches(t *testing.T) {
 	if a, err := dir.Attr(t.Context()); err != nil || a.Size != 1 || m.searched != 1 {
 		t.Errorf("after it: %+v, %v, %d searches", a, err, m.searched)
 	}
+	tr.SetSearches([]Saved{{"Offen", "x"}, {"Gro\u0308ße", "y"}, {"Prüfung", "z"}})
+	for by, want := range map[string]string{"Größe": "Gro\u0308ße", "Pru\u0308fung": "Prüfung", "Prufung": ""} {
+		node, err := tr.Searches().Lookup(t.Context(), by)
+		if found, _ := node.(*Dir); (err == nil) != (want != "") || err == nil && found.Path != SearchesName+"/"+want {
+			t.Errorf("%q leads to %+v, %v", by, node, err)
+		}
+	}
 	*now = now.Add(2 * tr.ttl)
 	if a, err := dir.Attr(t.Context()); err != nil || a.Size != 1 || m.searched != 1 {
 		t.Errorf("later the size is as it was found: %+v, %v, %d searches", a, err, m.searched)

@@ -12,11 +12,36 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"golang.org/x/text/unicode/norm"
+
 	"github.com/archivefs/archivefs/archive"
 )
 
 // Max is the longest file name in bytes (NAME_MAX, limits.h).
 const Max = 255
+
+// Composed returns the composed Unicode form of a name (NFC). Names with the same one look the same:
+// programs on macOS decompose names (NFD), others compose them, and some do so with parts.
+func Composed(name string) string {
+	const combining = 0xcc // begins U+0300 in UTF-8; below it everything is composed
+	if !hasByte(name, combining) {
+		return name
+	}
+	return norm.NFC.String(name)
+}
+
+// HasForms reports whether a name may have several Unicode forms: it is not ASCII.
+func HasForms(name string) bool { return hasByte(name, utf8.RuneSelf) }
+
+// hasByte reports whether a text has a byte that is at least so large.
+func hasByte(text string, least byte) bool {
+	for i := range len(text) {
+		if text[i] >= least {
+			return true
+		}
+	}
+	return false
+}
 
 // safe turns a name of the service into one that a directory can hold: "/" and NUL become "_", as
 // do an empty name, "." and "..".

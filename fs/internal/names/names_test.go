@@ -380,3 +380,17 @@ func TestNamesAreShared(t *testing.T) {
 		t.Errorf("%v allocations", allocs)
 	}
 }
+
+func TestComposed(t *testing.T) {
+	for name, want := range map[string]string{
+		"": "", "a.pdf": "a.pdf", "Größe": "Größe", "Gro\u0308ße": "Größe", "U\u0308bergröße": "Übergröße", "\u212b": "Å",
+		"\xff.pdf": "\xff.pdf", "\u1112\u1161\u11ab": "한", "ﬁ": "ﬁ", "q\u0307\u0323": "q\u0323\u0307",
+	} {
+		if got := Composed(name); got != want {
+			t.Errorf("%+q is composed as %+q, want %+q", name, got, want)
+		}
+		if HasForms(want) != HasForms(name) {
+			t.Errorf("%+q has forms: %t", name, HasForms(name))
+		}
+	}
+}

@@ -107,7 +107,7 @@ func (n *controlNode) fill(ctx context.Context, out *fuse.Attr) syscall.Errno {
 	if a.Time.IsZero() {
 		a.Time = n.k.Started
 	}
-	fillTime(out, a.Time)
+	out.SetTimes(&a.Time, &a.Time, &a.Time)
 	return 0
 }
 

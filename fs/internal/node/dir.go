@@ -46,14 +46,6 @@ func (k *Kernel) nodeOfDir(d *tree.Dir) fusefs.InodeEmbedder {
 	return &dirNode{d: d, k: k}
 }
 
-// nodeOfFile makes the node of a file in a directory.
-func (k *Kernel) nodeOfFile(f *staging.File) fusefs.InodeEmbedder {
-	if k.Judge != nil {
-		return &guardedFile{fileNode{f: f, k: k}}
-	}
-	return &fileNode{f: f, k: k}
-}
-
 // dirHandle is an open directory. It shows one listing, fixed when it is read from its beginning.
 type dirHandle struct {
 	n       *dirNode
@@ -77,7 +69,7 @@ func (n *dirNode) nodeOf(ctx context.Context, e *tree.Entry) *fusefs.Inode {
 		return n.attach(ctx, e.Dir)
 	}
 	f := staging.FileOf(n.d, e)
-	return n.NewInode(ctx, n.k.nodeOfFile(f), fusefs.StableAttr{Mode: fuse.S_IFREG, Ino: f.Ino, Gen: f.Generation()})
+	return n.NewInode(ctx, &fileNode{f: f, k: n.k}, fusefs.StableAttr{Mode: fuse.S_IFREG, Ino: f.Ino, Gen: f.Generation()})
 }
 
 // attach returns the inode of the directory. The first call makes it, below n.
@@ -120,8 +112,8 @@ func (n *dirNode) Lookup(ctx context.Context, name string, out *fuse.EntryOut) (
 	}
 	n.k.Watch.Used(d)
 	n.k.fillEntry(d, e, out)
-	if e.Name != name && e.Name != names.OtherForm(name) {
-		out.SetEntryTimeout(0) // a plain name goes with the document, or when another entry takes it
+	if e.Name != name {
+		out.SetEntryTimeout(0) // a second name goes with the entry, or when another entry takes it
 	}
 	return n.nodeOf(ctx, e), 0
 }
@@ -195,9 +187,8 @@ func (n *dirNode) looked(ctx context.Context, entries []*tree.Entry) {
 			continue
 		}
 		if f := staging.FileOf(n.d, e); f.Pending() == nil {
-			docs = append(docs, pictures.Document{
-				ID: f.Document().ID, Path: filepath.Join(n.k.Top, n.d.PathOf(e.Name)), Modified: f.Modified(),
-			})
+			modified, _ := f.Times()
+			docs = append(docs, pictures.Document{ID: f.Document().ID, Path: filepath.Join(n.k.Top, n.d.PathOf(e.Name)), Modified: modified})
 		}
 	}
 	n.k.Pictures.Show(docs, func(names []string) { n.k.AnnouncePictures(n.d, names) })
@@ -457,33 +448,22 @@ func (n *dirNode) addKeyword(ctx context.Context, name string, into *control.Dir
 }
 
 func (n *dirNode) Getxattr(ctx context.Context, name string, dest []byte) (uint32, syscall.Errno) {
-	value, err := attrs.Get(ctx, staging.DirAttrs(n.k.Staging, n.d), name)
-	if err != nil {
-		return 0, n.k.Errnos.Of("getxattr", n.d.Path(), err)
-	}
-	return reply(dest, value)
-}
-
-func (n *dirNode) Setxattr(ctx context.Context, name string, value []byte, flags uint32) syscall.Errno {
-	err := n.k.Staging.MayChange()
-	if err == nil {
-		err = attrs.Set(ctx, staging.DirAttrs(n.k.Staging, n.d), name, value, int(flags))
-	}
-	return n.k.Errnos.Of("setxattr", n.d.Path(), err)
-}
-
-func (n *dirNode) Removexattr(ctx context.Context, name string) syscall.Errno {
-	err := n.k.Staging.MayChange()
-	if err == nil {
-		err = attrs.Remove(ctx, staging.DirAttrs(n.k.Staging, n.d), name)
-	}
-	return n.k.Errnos.Of("removexattr", n.d.Path(), err)
+	return n.k.getAttr(ctx, staging.DirAttrs(n.k.Staging, n.d), n.k.sees(ctx, n.d), n.d.Path, name, dest)
 }
 
 func (n *dirNode) Listxattr(ctx context.Context, dest []byte) (uint32, syscall.Errno) {
-	names, err := attrs.List(ctx, staging.DirAttrs(n.k.Staging, n.d))
-	if err != nil {
-		return 0, n.k.Errnos.Of("listxattr", n.d.Path(), err)
-	}
-	return reply(dest, joined(names))
+	return n.k.listAttrs(ctx, staging.DirAttrs(n.k.Staging, n.d), n.k.sees(ctx, n.d), n.d.Path, dest)
+}
+
+// Setxattr sets what is kept on this machine and holds for all users.
+func (n *dirNode) Setxattr(ctx context.Context, name string, value []byte, flags uint32) syscall.Errno {
+	return n.k.changeAttr("setxattr", n.d.Path(), n.k.owns(ctx), func() error {
+		return attrs.Set(ctx, staging.DirAttrs(n.k.Staging, n.d), name, value, int(flags))
+	})
+}
+
+func (n *dirNode) Removexattr(ctx context.Context, name string) syscall.Errno {
+	return n.k.changeAttr("removexattr", n.d.Path(), n.k.owns(ctx), func() error {
+		return attrs.Remove(ctx, staging.DirAttrs(n.k.Staging, n.d), name)
+	})
 }

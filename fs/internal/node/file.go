@@ -25,7 +25,13 @@ type fileNode struct {
 	k *Kernel
 }
 
-func (n *fileNode) Getattr(ctx context.Context, _ fusefs.FileHandle, out *fuse.AttrOut) syscall.Errno {
+// Getattr tells the attributes to whoever has the file open, because that was allowed by Open.
+func (n *fileNode) Getattr(ctx context.Context, through fusefs.FileHandle, out *fuse.AttrOut) syscall.Errno {
+	if through == nil {
+		if err := n.k.seesFile(ctx, n.f); err != nil {
+			return n.k.Errnos.Of("stat", n.f.Where(), err)
+		}
+	}
 	if d, _ := n.f.Place(); d != nil {
 		content.Walked{Dir: d, Env: n.k.Contents}.Looked()
 	}
@@ -39,6 +45,11 @@ func (n *fileNode) Setattr(ctx context.Context, through fusefs.FileHandle, in *f
 	f := n.f
 	if err := n.k.Staging.MayChange(); err != nil {
 		return errno.Of(err)
+	}
+	if through == nil {
+		if err := n.k.mayChangeFile(ctx, f); err != nil {
+			return n.k.Errnos.Of("change", f.Where(), err)
+		}
 	}
 	if size, ok := in.GetSize(); ok {
 		if errno := n.resize(ctx, through, int64(size)); errno != 0 { //nolint:gosec // the kernel bounds it
@@ -72,11 +83,16 @@ func (n *fileNode) resize(ctx context.Context, through fusefs.FileHandle, size i
 // too.
 func (n *fileNode) Open(ctx context.Context, flags uint32) (fusefs.FileHandle, uint32, syscall.Errno) {
 	f, a := n.f, accessOf(ctx, flags)
-	defer f.EnterOpen()()
+	may := n.k.seesFile(ctx, f)
 	if a.Write {
-		if err := f.MayWrite(); err != nil {
-			return nil, 0, n.k.Errnos.Of("open", f.Where(), err)
-		}
+		may = n.k.mayChangeFile(ctx, f)
+	}
+	defer f.EnterOpen()()
+	if a.Write && may == nil {
+		may = f.MayWrite()
+	}
+	if may != nil {
+		return nil, 0, n.k.Errnos.Of("open", f.Where(), may)
 	}
 	var v *content.Reader
 	if f.Pending() == nil {
@@ -169,6 +185,9 @@ func (n *fileNode) OnForget() {
 // and editors open the document read-only instead of reporting that somebody else has it open.
 func (n *fileNode) Access(ctx context.Context, mask uint32) syscall.Errno {
 	f := n.f
+	if err := n.k.seesFile(ctx, f); err != nil {
+		return n.k.Errnos.Of("access", f.Where(), err)
+	}
 	if mask&unix.W_OK != 0 {
 		if err := f.MayWrite(); err != nil {
 			return errno.Of(err) // not logged: nothing was tried
@@ -233,42 +252,61 @@ var (
 )
 
 func (n *fileNode) Getxattr(ctx context.Context, name string, dest []byte) (uint32, syscall.Errno) {
-	value, err := attrs.Get(ctx, staging.FileAttrs(n.f), name)
-	if err != nil {
-		return 0, n.k.Errnos.Of("getxattr", n.f.Where(), err)
-	}
-	return reply(dest, value)
+	return n.k.getAttr(ctx, staging.FileAttrs(n.f), n.k.seesFile(ctx, n.f), n.f.Where, name, dest)
+}
+
+func (n *fileNode) Listxattr(ctx context.Context, dest []byte) (uint32, syscall.Errno) {
+	return n.k.listAttrs(ctx, staging.FileAttrs(n.f), n.k.seesFile(ctx, n.f), n.f.Where, dest)
 }
 
 func (n *fileNode) Setxattr(ctx context.Context, name string, value []byte, flags uint32) syscall.Errno {
-	f := n.f
+	f, may := n.f, n.k.mayChangeFile(ctx, n.f)
 	value = bytes.Clone(value) // the library owns it
 	return setErrno(n.k.outlive(ctx, func(ctx context.Context) syscall.Errno {
-		err := n.k.Staging.MayChange()
-		if err == nil {
-			err = attrs.Set(ctx, staging.FileAttrs(f), name, value, int(flags))
-		}
-		return n.k.Errnos.Of("setxattr", f.Where(), err)
+		return n.k.changeAttr("setxattr", f.Where(), may, func() error { return attrs.Set(ctx, staging.FileAttrs(f), name, value, int(flags)) })
 	}, nil))
 }
 
 func (n *fileNode) Removexattr(ctx context.Context, name string) syscall.Errno {
-	f := n.f
+	f, may := n.f, n.k.mayChangeFile(ctx, n.f)
 	return n.k.outlive(ctx, func(ctx context.Context) syscall.Errno {
-		err := n.k.Staging.MayChange()
-		if err == nil {
-			err = attrs.Remove(ctx, staging.FileAttrs(f), name)
-		}
-		return n.k.Errnos.Of("removexattr", f.Where(), err)
+		return n.k.changeAttr("removexattr", f.Where(), may, func() error { return attrs.Remove(ctx, staging.FileAttrs(f), name) })
 	}, nil)
 }
 
-func (n *fileNode) Listxattr(ctx context.Context, dest []byte) (uint32, syscall.Errno) {
-	names, err := attrs.List(ctx, staging.FileAttrs(n.f))
+// getAttr answers GETXATTR. err, unless nil, says why the user may not ask.
+func (k *Kernel) getAttr(ctx context.Context, of attrs.Node, err error, where func() string, name string, dest []byte) (uint32, syscall.Errno) {
+	var value []byte
+	if err == nil {
+		value, err = attrs.Get(ctx, of, name)
+	}
 	if err != nil {
-		return 0, n.k.Errnos.Of("listxattr", n.f.Where(), err)
+		return 0, k.Errnos.Of("getxattr", where(), err)
+	}
+	return reply(dest, value)
+}
+
+// listAttrs is getAttr for LISTXATTR.
+func (k *Kernel) listAttrs(ctx context.Context, of attrs.Node, err error, where func() string, dest []byte) (uint32, syscall.Errno) {
+	var names []string
+	if err == nil {
+		names, err = attrs.List(ctx, of)
+	}
+	if err != nil {
+		return 0, k.Errnos.Of("listxattr", where(), err)
 	}
 	return reply(dest, joined(names))
+}
+
+// changeAttr changes an attribute. err, unless nil, says why the user may not.
+func (k *Kernel) changeAttr(op, where string, err error, change func() error) syscall.Errno {
+	if err == nil {
+		err = k.Staging.MayChange()
+	}
+	if err == nil {
+		err = change()
+	}
+	return k.Errnos.Of(op, where, err)
 }
 
 // dropPages invalidates the page cache of an outlived file (File.Outlived) in the background, so that

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"syscall"
+	"time"
 
 	fusefs "github.com/hanwen/go-fuse/v2/fs"
 	"github.com/hanwen/go-fuse/v2/fuse"
@@ -17,18 +18,16 @@ import (
 )
 
 // Where users see different parts of one mount (Kernel.Judge), its nodes are guarded: each request is
-// answered only if its user sees what it is about. The kernel keeps no names then, because it would show
-// them to everybody: it asks for each name of a path, on behalf of whoever uses the path. It keeps
-// attributes and pages, which nobody gets who has not looked up the name, or opened the file, before.
+// answered only if its user sees what it is about. Files and attributes ask for that in any mount. The
+// kernel keeps no names then, because it would show them to everybody: it asks for each name of a path, on
+// behalf of whoever uses the path. It keeps attributes and pages, which nobody gets who has not looked up
+// the name, or opened the file, before.
 //
 // The service knows nothing of what is not archived yet: whoever sees its folder sees it, and nobody but
 // the one who made it changes it.
 
 // guardedDir is a directory of which each user sees a part.
 type guardedDir struct{ dirNode }
-
-// guardedFile is a file that some users see.
-type guardedFile struct{ fileNode }
 
 // dirOf returns the directory of a node, nil if it stands for something else.
 func dirOf(node fusefs.InodeEmbedder) *dirNode {
@@ -72,6 +71,9 @@ func (k *Kernel) seesEntry(ctx context.Context, d *tree.Dir, e *tree.Entry) erro
 
 // seesFile returns nil if the user of a request sees the file.
 func (k *Kernel) seesFile(ctx context.Context, f *staging.File) error {
+	if k.Judge == nil {
+		return nil
+	}
 	d, _ := f.Place()
 	if d == nil {
 		return nil // whoever has it open still has it
@@ -135,6 +137,15 @@ func (k *Kernel) mayChange(ctx context.Context, e *tree.Entry) error {
 		return errOthers
 	}
 	return nil
+}
+
+// mayChangeFile returns nil if the user of a request sees the file, and no other has made it.
+func (k *Kernel) mayChangeFile(ctx context.Context, f *staging.File) error {
+	err := k.seesFile(ctx, f)
+	if d, name := f.Place(); k.Judge != nil && err == nil && d != nil {
+		err = k.mayChange(ctx, d.Reach(name))
+	}
+	return err
 }
 
 // mayChangeName returns nil if the user of a request may take away or replace what has a name in d.
@@ -225,13 +236,8 @@ func (n *guardedDir) Getattr(ctx context.Context, h fusefs.FileHandle, out *fuse
 }
 
 // Statx implements fusefs.NodeStatxer.
-func (n *guardedDir) Statx(ctx context.Context, h fusefs.FileHandle, flags, mask uint32, out *fuse.StatxOut) syscall.Errno {
-	if n.d.Kind() != tree.RootDir {
-		if errno := n.allows(ctx, "stat"); errno != 0 {
-			return errno
-		}
-	}
-	return n.dirNode.Statx(ctx, h, flags, mask, out)
+func (n *guardedDir) Statx(ctx context.Context, h fusefs.FileHandle, _, _ uint32, out *fuse.StatxOut) syscall.Errno {
+	return statx(ctx, n, h, time.Time{}, out)
 }
 
 // Setattr implements fusefs.NodeSetattrer.
@@ -327,143 +333,6 @@ func (n *guardedDir) Rename(ctx context.Context, name string, newParent fusefs.I
 		return n.refusal("rename", name, err)
 	}
 	return n.dirNode.Rename(ctx, name, newParent, newName, flags)
-}
-
-// Getxattr implements fusefs.NodeGetxattrer.
-func (n *guardedDir) Getxattr(ctx context.Context, name string, dest []byte) (uint32, syscall.Errno) {
-	if errno := n.allows(ctx, "getxattr"); errno != 0 {
-		return 0, errno
-	}
-	return n.dirNode.Getxattr(ctx, name, dest)
-}
-
-// Setxattr implements fusefs.NodeSetxattrer. What is set on a directory is kept on this machine, and holds
-// for all users.
-func (n *guardedDir) Setxattr(ctx context.Context, name string, value []byte, flags uint32) syscall.Errno {
-	if err := n.k.owns(ctx); err != nil {
-		return n.refusal("setxattr", "", err)
-	}
-	return n.dirNode.Setxattr(ctx, name, value, flags)
-}
-
-// Removexattr implements fusefs.NodeRemovexattrer.
-func (n *guardedDir) Removexattr(ctx context.Context, name string) syscall.Errno {
-	if err := n.k.owns(ctx); err != nil {
-		return n.refusal("removexattr", "", err)
-	}
-	return n.dirNode.Removexattr(ctx, name)
-}
-
-// Listxattr implements fusefs.NodeListxattrer.
-func (n *guardedDir) Listxattr(ctx context.Context, dest []byte) (uint32, syscall.Errno) {
-	if errno := n.allows(ctx, "listxattr"); errno != 0 {
-		return 0, errno
-	}
-	return n.dirNode.Listxattr(ctx, dest)
-}
-
-// allows returns 0 if the user of a request sees the file.
-func (n *guardedFile) allows(ctx context.Context, op string) syscall.Errno {
-	if err := n.k.seesFile(ctx, n.f); err != nil {
-		return n.k.Errnos.Of(op, n.f.Where(), err)
-	}
-	return 0
-}
-
-// allowsChange is allows for a change.
-func (n *guardedFile) allowsChange(ctx context.Context, op string) syscall.Errno {
-	err := n.k.seesFile(ctx, n.f)
-	if err == nil {
-		if d, name := n.f.Place(); d != nil {
-			err = n.k.mayChange(ctx, d.Reach(name))
-		}
-	}
-	if err != nil {
-		return n.k.Errnos.Of(op, n.f.Where(), err)
-	}
-	return 0
-}
-
-// Getattr implements fusefs.NodeGetattrer. Whoever has a file open has passed Open.
-func (n *guardedFile) Getattr(ctx context.Context, h fusefs.FileHandle, out *fuse.AttrOut) syscall.Errno {
-	if h == nil {
-		if errno := n.allows(ctx, "stat"); errno != 0 {
-			return errno
-		}
-	}
-	return n.fileNode.Getattr(ctx, h, out)
-}
-
-// Statx implements fusefs.NodeStatxer.
-func (n *guardedFile) Statx(ctx context.Context, h fusefs.FileHandle, flags, mask uint32, out *fuse.StatxOut) syscall.Errno {
-	if h == nil {
-		if errno := n.allows(ctx, "stat"); errno != 0 {
-			return errno
-		}
-	}
-	return n.fileNode.Statx(ctx, h, flags, mask, out)
-}
-
-// Setattr implements fusefs.NodeSetattrer.
-func (n *guardedFile) Setattr(ctx context.Context, h fusefs.FileHandle, in *fuse.SetAttrIn, out *fuse.AttrOut) syscall.Errno {
-	if h == nil {
-		if errno := n.allowsChange(ctx, "change"); errno != 0 {
-			return errno
-		}
-	}
-	return n.fileNode.Setattr(ctx, h, in, out)
-}
-
-// Open implements fusefs.NodeOpener.
-func (n *guardedFile) Open(ctx context.Context, flags uint32) (fusefs.FileHandle, uint32, syscall.Errno) {
-	allows := n.allows
-	if accessOf(ctx, flags).Write {
-		allows = n.allowsChange
-	}
-	if errno := allows(ctx, "open"); errno != 0 {
-		return nil, 0, errno
-	}
-	return n.fileNode.Open(ctx, flags)
-}
-
-// Access implements fusefs.NodeAccesser.
-func (n *guardedFile) Access(ctx context.Context, mask uint32) syscall.Errno {
-	if errno := n.allows(ctx, "access"); errno != 0 {
-		return errno
-	}
-	return n.fileNode.Access(ctx, mask)
-}
-
-// Getxattr implements fusefs.NodeGetxattrer.
-func (n *guardedFile) Getxattr(ctx context.Context, name string, dest []byte) (uint32, syscall.Errno) {
-	if errno := n.allows(ctx, "getxattr"); errno != 0 {
-		return 0, errno
-	}
-	return n.fileNode.Getxattr(ctx, name, dest)
-}
-
-// Setxattr implements fusefs.NodeSetxattrer.
-func (n *guardedFile) Setxattr(ctx context.Context, name string, value []byte, flags uint32) syscall.Errno {
-	if errno := n.allowsChange(ctx, "setxattr"); errno != 0 {
-		return errno
-	}
-	return n.fileNode.Setxattr(ctx, name, value, flags)
-}
-
-// Removexattr implements fusefs.NodeRemovexattrer.
-func (n *guardedFile) Removexattr(ctx context.Context, name string) syscall.Errno {
-	if errno := n.allowsChange(ctx, "removexattr"); errno != 0 {
-		return errno
-	}
-	return n.fileNode.Removexattr(ctx, name)
-}
-
-// Listxattr implements fusefs.NodeListxattrer.
-func (n *guardedFile) Listxattr(ctx context.Context, dest []byte) (uint32, syscall.Errno) {
-	if errno := n.allows(ctx, "listxattr"); errno != 0 {
-		return 0, errno
-	}
-	return n.fileNode.Listxattr(ctx, dest)
 }
 
 // errOwnersOnly keeps from a user what is about all of them.

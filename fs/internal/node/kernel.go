@@ -15,6 +15,7 @@ import (
 	"github.com/archivefs/archivefs/fs/internal/change"
 	"github.com/archivefs/archivefs/fs/internal/content"
 	"github.com/archivefs/archivefs/fs/internal/control"
+	"github.com/archivefs/archivefs/fs/internal/names"
 	"github.com/archivefs/archivefs/fs/internal/pictures"
 	"github.com/archivefs/archivefs/fs/internal/rights"
 	"github.com/archivefs/archivefs/fs/internal/staging"
@@ -76,7 +77,8 @@ func (k *Kernel) fill(f *staging.File, out *fuse.Attr) time.Duration {
 	out.Ino = f.Ino
 	out.Mode = fuse.S_IFREG | 0o666&^k.Umask
 	k.fillOwner(out)
-	fillTime(out, f.Modified())
+	modified, changed := f.Times()
+	out.SetTimes(&modified, &modified, &changed)
 	out.Blksize = 4096
 	exact, known := k.fillSize(f, out)
 	switch {
@@ -121,17 +123,13 @@ func (k *Kernel) fillDir(d *tree.Dir, out *fuse.Attr) {
 	d.Mu.Lock()
 	changed := d.Shown.Changed
 	d.Mu.Unlock()
-	fillTime(out, changed)
+	out.SetTimes(&changed, &changed, &changed)
 	out.Blksize = 4096
 }
 
 func (k *Kernel) fillOwner(out *fuse.Attr) {
 	out.Nlink = 1
 	out.Uid, out.Gid = k.UID, k.GID
-}
-
-func fillTime(out *fuse.Attr, t time.Time) {
-	out.SetTimes(&t, &t, &t)
 }
 
 // fillEntry writes the answer to a lookup of e in d: its attributes and both timeouts.
@@ -169,9 +167,10 @@ func (k *Kernel) lendName(d *tree.Dir, e *tree.Entry) time.Duration {
 }
 
 // lendAbsence returns the timeout of a negative entry for name and extends the lease of d by it. Junk
-// names, which desktops look up all the time, get the longest one, however old the listing is.
+// names, which desktops look up all the time, get the longest one, however old the listing is; a name
+// that comes into being in another Unicode form gets none.
 func (k *Kernel) lendAbsence(d *tree.Dir, name string) time.Duration {
-	if k.Judge != nil {
+	if k.Judge != nil || names.HasForms(name) {
 		return 0
 	}
 	d.Mu.Lock()

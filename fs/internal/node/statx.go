@@ -26,41 +26,30 @@ const (
 )
 
 // Statx returns the creation date of the document as the time of birth.
-func (n *fileNode) Statx(ctx context.Context, through fusefs.FileHandle, _, _ uint32, out *fuse.StatxOut) syscall.Errno {
-	var attr fuse.AttrOut
-	if errno := n.Getattr(ctx, through, &attr); errno != 0 {
-		return errno
-	}
+func (n *fileNode) Statx(ctx context.Context, h fusefs.FileHandle, _, _ uint32, out *fuse.StatxOut) syscall.Errno {
 	var born time.Time
 	if doc := n.f.Document(); doc != nil {
 		born = doc.Created
 	}
-	fillStatx(&attr, born, out)
-	return 0
+	return statx(ctx, n, h, born, out)
 }
 
 // Statx returns no time of birth: the service tells none of folders.
-func (n *dirNode) Statx(ctx context.Context, through fusefs.FileHandle, _, _ uint32, out *fuse.StatxOut) syscall.Errno {
-	var attr fuse.AttrOut
-	if errno := n.Getattr(ctx, through, &attr); errno != 0 {
-		return errno
-	}
-	fillStatx(&attr, time.Time{}, out)
-	return 0
+func (n *dirNode) Statx(ctx context.Context, h fusefs.FileHandle, _, _ uint32, out *fuse.StatxOut) syscall.Errno {
+	return statx(ctx, n, h, time.Time{}, out)
 }
 
 // Statx returns no time of birth.
-func (n *controlNode) Statx(ctx context.Context, through fusefs.FileHandle, _, _ uint32, out *fuse.StatxOut) syscall.Errno {
-	var attr fuse.AttrOut
-	if errno := n.Getattr(ctx, through, &attr); errno != 0 {
-		return errno
-	}
-	fillStatx(&attr, time.Time{}, out)
-	return 0
+func (n *controlNode) Statx(ctx context.Context, h fusefs.FileHandle, _, _ uint32, out *fuse.StatxOut) syscall.Errno {
+	return statx(ctx, n, h, time.Time{}, out)
 }
 
-// fillStatx writes the answer to STATX: the attributes, and the time of birth unless it is zero.
-func fillStatx(from *fuse.AttrOut, born time.Time, out *fuse.StatxOut) {
+// statx answers STATX with the attributes of a node, and the time of birth unless it is zero.
+func statx(ctx context.Context, n fusefs.NodeGetattrer, h fusefs.FileHandle, born time.Time, out *fuse.StatxOut) syscall.Errno {
+	var from fuse.AttrOut
+	if errno := n.Getattr(ctx, h, &from); errno != 0 {
+		return errno
+	}
 	a := &from.Attr
 	out.SetTimeout(from.Timeout())
 	out.Mask = statxBasic
@@ -73,4 +62,5 @@ func fillStatx(from *fuse.AttrOut, born time.Time, out *fuse.StatxOut) {
 		out.Mask |= statxBirth
 		out.Btime = fuse.SxTime{Sec: uint64(born.Unix()), Nsec: uint32(born.Nanosecond())} //nolint:gosec // the kernel takes it as signed
 	}
+	return 0
 }

@@ -49,23 +49,23 @@ func (n documentAttrs) Subject(ctx context.Context) (xattr.Subject, error) {
 	}
 	doc := *n.f.Document()
 	if kept, ok := n.f.s.state.Keywords(doc.ID); ok {
-		doc.Keywords = withAdded(doc.Keywords, kept)
+		doc.Keywords = slices.Concat(doc.Keywords, Added(doc.Keywords, kept))
 	}
 	s := n.Here()
 	s.ID, s.Document = doc.ID, &doc
 	return s, nil
 }
 
-// withAdded returns the keywords that an inbox document has once it is archived: those of the service, to
-// which the ones kept here are added.
-func withAdded(has, kept []string) []string {
-	all := slices.Clone(has)
-	for _, word := range kept {
-		if !slices.Contains(all, word) {
-			all = append(all, word)
+// Added returns the keywords that a document lacks: a service adds those that go along with an inbox
+// document to its own, and may not look for doubles.
+func Added(has, keywords []string) []string {
+	added := []string{}
+	for _, word := range keywords {
+		if !slices.Contains(has, word) && !slices.Contains(added, word) {
+			added = append(added, word)
 		}
 	}
-	return all
+	return added
 }
 
 // Here implements attrs.Local.
@@ -114,6 +114,10 @@ func (n documentAttrs) Change(ctx context.Context, a xattr.Attr, value []byte) e
 		if err != nil {
 			return err
 		}
+		if len(keywords) > 0 {
+			keywords = Added(doc.Keywords, keywords)
+		}
+		f.s.state.SetChanged(doc.ID, f.s.Service.Now())
 		return f.s.state.SetKeywords(doc.ID, keywords)
 	}
 	err := a.Change(ctx, f.s.Service.Archive, &doc, value)
@@ -123,6 +127,7 @@ func (n documentAttrs) Change(ctx context.Context, a xattr.Attr, value []byte) e
 	case err != nil:
 		return f.Missed(err)
 	}
+	f.s.state.SetChanged(doc.ID, f.s.Service.Now())
 	d.Update(&doc)
 	f.ForgetData(doc.ID)
 	return nil

@@ -429,13 +429,9 @@ func (s *Area) cacheBytes(up *spool.Upload, id archive.ID) {
 	}
 }
 
-// keepTime stores the modification time of a file as that of its document.
+// keepTime stores the times of a file as those of its document.
 func (s *Area) keepTime(r *spool.Record, id archive.ID) {
-	mtime := r.Mtime
-	if mtime.IsZero() {
-		mtime = r.Changed
-	}
-	s.state.SetTime(id, mtime)
+	s.state.SetModified(id, ModifiedOf(r), r.Changed)
 }
 
 // conclude ends a confirmed upload: it sets auto-export, which an upload cannot carry, and discards

@@ -438,25 +438,33 @@ func (f *File) happened(e event) {
 // +checklocks:f.Mu
 func (f *File) happenedLocked(e event) { f.phase = f.phase.after(e) }
 
-// Modified returns the modification time: that of the staged bytes, else the one kept for a file
-// that was stored from this machine, else when the document was archived or created.
-func (f *File) Modified() time.Time {
+// Times returns when the file was modified and when it changed. It was modified at the time of the staged
+// bytes, else at the one kept for a file that was stored from this machine, else when the document was
+// archived or created. It changed when it came here or to the archive, or when its attributes changed, and
+// never before it was modified. Both stay the same in another mount.
+func (f *File) Times() (modified, changed time.Time) {
 	if up := f.Pending(); up != nil {
 		r := up.Record()
-		return ModifiedOf(&r)
+		modified = ModifiedOf(&r)
+		return modified, latest(modified, r.Changed)
 	}
 	doc := f.Document()
-	if t, ok := f.s.state.Time(doc.ID); ok {
-		return t
+	kept := f.s.state.Times(doc.ID)
+	changed = latest(doc.Created, doc.Archived, kept.Changed)
+	if changed.IsZero() { // the archive has no date, so the first look at it counts
+		changed = f.s.Started
+		f.s.state.SetChanged(doc.ID, changed)
 	}
-	if !doc.Archived.IsZero() {
-		return doc.Archived
+	for _, modified = range []time.Time{kept.Modified, doc.Archived, doc.Created, changed} {
+		if !modified.IsZero() {
+			break
+		}
 	}
-	if !doc.Created.IsZero() {
-		return doc.Created
-	}
-	return f.s.Started
+	return modified, latest(modified, changed)
 }
+
+// latest returns the last of several times.
+func latest(times ...time.Time) time.Time { return slices.MaxFunc(times, time.Time.Compare) }
 
 // SetTime sets the modification time of staged bytes, or of a document that has a kept time. It
 // ignores other documents.
@@ -465,8 +473,8 @@ func (f *File) SetTime(mtime time.Time) error {
 		return up.Update(func(r *spool.Record) { r.Mtime = mtime })
 	}
 	id := f.Document().ID
-	if _, here := f.s.state.Time(id); here {
-		f.s.state.SetTime(id, mtime)
+	if here := f.s.state.Times(id).Modified; !here.IsZero() {
+		f.s.state.SetModified(id, mtime, f.s.Service.Now())
 	}
 	return nil
 }

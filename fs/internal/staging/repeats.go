@@ -138,13 +138,6 @@ func (r *repeats) notBefore(up *spool.Upload, at, now time.Time) time.Time {
 	return at
 }
 
-func latest(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
-}
-
 // cover reports whether the same bytes were written again, and wait for the archive, too; of half a
 // file, whether they are the beginning of what waits. A file that somebody has given a name of its own
 // since it was written is never covered.

@@ -269,7 +269,8 @@ func (d *Dir) Get(name string) *Entry {
 	return d.Shown.Get(name)
 }
 
-// Reach returns the entry shown under a name, else the document whose plain name it is.
+// Reach returns the entry shown under a name, else the document whose plain name it is, else what has a
+// name that looks the same.
 func (d *Dir) Reach(name string) *Entry {
 	d.Mu.Lock()
 	defer d.Mu.Unlock()

@@ -2,7 +2,6 @@ package tree
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"sort"
 	"syscall"
@@ -94,21 +93,13 @@ const (
 	NeedListing
 )
 
-// Lookup returns the entry of a name, or of its other Unicode form if that is missing, else ENOENT.
+// Lookup returns the entry of a name, shown or plain, or of one that looks the same, else ENOENT. Folders
+// take names before documents do, so documents are listed only when no folder has the name, or together
+// with folders if the name looks like a document's.
 func (t *Tree) Lookup(ctx context.Context, d *Dir, name string) (*Entry, error) {
-	e, err := t.find(ctx, d, name)
-	if other := names.OtherForm(name); other != name && errors.Is(err, syscall.ENOENT) {
-		return t.find(ctx, d, other)
-	}
-	return e, err
-}
-
-// find finds a name, shown or plain. Folders take names before documents do, so documents are listed
-// only when no folder has the name, or together with folders if the name looks like a document's.
-func (t *Tree) find(ctx context.Context, d *Dir, name string) (*Entry, error) {
 	if t.Working.Stays(name) && d.listed() {
 		// Desktops look up such names all the time; the last listing is good enough.
-		if e := d.Get(name); e != nil {
+		if e := d.Reach(name); e != nil {
 			return e, nil
 		}
 		return nil, syscall.ENOENT

@@ -46,6 +46,7 @@ type contents struct {
 	Names nameIndex
 	Docs  idIndex
 	plain map[string][]*Entry // documents by plain name where it differs from the shown one, by ascending id
+	forms map[string][]string // names that are not composed, shown or not, by their composed forms
 }
 
 // Here returns the entries and expands them if necessary.
@@ -94,6 +95,9 @@ func (s *nameSet) expand(l *origin) {
 		s.Held.Docs.List[i] = idEntry{doc.ID, e}
 		s.index(e)
 		all = append(all, e)
+	}
+	for _, e := range all {
+		s.addForm(e.Name)
 	}
 	s.Held.Names.fill(all)
 	s.dir.Tree.Expanded(len(l.docs))
@@ -347,6 +351,7 @@ func (s *nameSet) Taken(name string) bool {
 // Add shows an entry under its name.
 func (s *nameSet) Add(e *Entry) {
 	s.Here().Names.put(e)
+	s.addForm(e.Name)
 	if e.Dir != nil && e.Dir.Kind() != LocalDir {
 		s.Folders.Put(e.Dir.ID(), e)
 	}
@@ -372,6 +377,7 @@ func (s *nameSet) Drop(e *Entry) {
 	if s.hidden[e.Name] == e {
 		delete(s.hidden, e.Name)
 	}
+	s.dropForm(e.Name)
 	s.touch()
 }
 
@@ -385,9 +391,12 @@ func (s *nameSet) touch() {
 // (rsync -a) finds what is archived. Listings contain it once. The plain names are indexed, because
 // programs look up many names that do not exist.
 
-// Reach returns the entry of a name or plain name, nil without one. Of several documents with one
-// plain name it is the first; while that one is hidden, no other takes its place.
-func (s *nameSet) Reach(name string) *Entry {
+// Reach returns the entry of a name or plain name, or of one that looks the same; nil without one. Of
+// several documents with one plain name it is the first; while that one is hidden, no other takes its
+// place.
+func (s *nameSet) Reach(name string) *Entry { return s.inAnyForm(name, s.reachExact) }
+
+func (s *nameSet) reachExact(name string) *Entry {
 	if e := s.Here().Names.Get(name); e != nil {
 		return e
 	}
@@ -395,6 +404,53 @@ func (s *nameSet) Reach(name string) *Entry {
 		return e
 	}
 	return nil
+}
+
+// Two names that look the same are one, although the archive may have both: then each finds its own entry.
+// Names are compared in their composed form. Nearly all are composed already, so only the others are
+// indexed.
+
+// inAnyForm returns what find has for a name, else for one that looks the same.
+func (s *nameSet) inAnyForm(name string, find func(string) *Entry) *Entry {
+	if e := find(name); e != nil {
+		return e
+	}
+	composed := names.Composed(name)
+	if composed != name {
+		if e := find(composed); e != nil {
+			return e
+		}
+	}
+	for _, other := range s.Here().forms[composed] {
+		if e := find(other); e != nil {
+			return e
+		}
+	}
+	return nil
+}
+
+// addForm indexes a name that finds an entry.
+func (s *nameSet) addForm(name string) {
+	composed, c := names.Composed(name), s.Here()
+	if composed == name || slices.Contains(c.forms[composed], name) {
+		return
+	}
+	if c.forms == nil {
+		c.forms = map[string][]string{}
+	}
+	c.forms[composed] = append(c.forms[composed], name)
+}
+
+// dropForm undoes addForm, unless the name still finds an entry.
+func (s *nameSet) dropForm(name string) {
+	composed, c := names.Composed(name), s.Here()
+	if composed == name || c.Names.Get(name) != nil || s.plain(name) != nil || s.hidden[name] != nil {
+		return
+	}
+	c.forms[composed] = slices.DeleteFunc(c.forms[composed], func(other string) bool { return other == name })
+	if len(c.forms[composed]) == 0 {
+		delete(c.forms, composed)
+	}
 }
 
 // plain returns the first document with that plain name and another shown one. It may be hidden.
@@ -416,6 +472,7 @@ func (s *nameSet) index(e *Entry) {
 		return
 	}
 	e.plain = plain
+	s.addForm(plain)
 	if s.Here().plain == nil {
 		s.Here().plain = map[string][]*Entry{}
 	}
@@ -448,6 +505,7 @@ func (s *nameSet) unindex(e *Entry) {
 	} else {
 		s.Here().plain[e.plain] = list
 	}
+	s.dropForm(e.plain)
 	e.plain = ""
 }
 
@@ -459,6 +517,7 @@ func (s *nameSet) Hide(hidden *Entry) {
 		s.hidden = map[string]*Entry{}
 	}
 	s.hidden[hidden.Name] = hidden
+	s.addForm(hidden.Name)
 	s.Here().Docs.Put(hidden.Doc.Load().ID, hidden)
 	s.index(hidden)
 }
@@ -485,8 +544,10 @@ func (s *nameSet) StepAside(e *Entry) *Entry {
 	return aside
 }
 
-// Hidden returns the hidden document of the name, nil without one.
-func (s *nameSet) Hidden(name string) *Entry {
+// Hidden returns the hidden document of the name, or of one that looks the same; nil without one.
+func (s *nameSet) Hidden(name string) *Entry { return s.inAnyForm(name, s.hiddenExact) }
+
+func (s *nameSet) hiddenExact(name string) *Entry {
 	if hidden := s.hidden[name]; hidden != nil {
 		return hidden
 	}
