@@ -8,6 +8,9 @@ import (
 // SizeUnknown is an unknown length in bytes.
 const SizeUnknown int64 = -1
 
+// PagesUnknown is the number of pages of a document that was just made or replaced here, until a list shows it.
+const PagesUnknown = -1
+
 // Flag is a boolean that may be unknown.
 type Flag uint8
 
@@ -47,7 +50,7 @@ type KeyValue struct {
 type Document struct {
 	ID       ID
 	Name     string
-	Pages    int
+	Pages    int       // or PagesUnknown
 	Created  time.Time // zero when absent
 	Archived time.Time // zero for a document never archived
 	// Folder is the folder of the document, 0 if the answer does not say.
@@ -60,6 +63,9 @@ type Document struct {
 	// ContentType is the media type of the original, empty if unknown.
 	ContentType string
 }
+
+// Listed reports whether the service has shown the document in a list. Otherwise it is known from what was sent.
+func (d *Document) Listed() bool { return d.Pages != PagesUnknown }
 
 // DocumentData is the extended document (specification, endpoint 8).
 type DocumentData struct {

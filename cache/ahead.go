@@ -1,6 +1,7 @@
 package cache
 
 import (
+	"slices"
 	"time"
 )
 
@@ -10,6 +11,8 @@ type Ahead[K comparable, V any] struct {
 	l *Listings[K, V]
 	// changed are the keys invalidated since it began. Guarded by mu of l.
 	changed map[K]bool
+	// changes are the calls of Update since it began. Guarded by mu of l.
+	changes map[K][]func(V) V
 	// void says that all keys were invalidated. Guarded by mu of l.
 	void bool
 }
@@ -19,7 +22,7 @@ type Ahead[K comparable, V any] struct {
 func (l *Listings[K, V]) Ahead() *Ahead[K, V] {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	a := &Ahead[K, V]{l: l, changed: map[K]bool{}}
+	a := &Ahead[K, V]{l: l, changed: map[K]bool{}, changes: map[K][]func(V) V{}}
 	l.aheads[a] = true
 	l.sweepLocked()
 	return a
@@ -43,6 +46,7 @@ func (a *Ahead[K, V]) offer(key K, entry Entry[V]) {
 	if a.void || a.changed[key] || l.freshLocked(key) {
 		return
 	}
+	entry.changes = slices.Clip(a.changes[key])
 	l.offers[key] = entry
 	if f := l.flights[key]; f != nil {
 		select {
@@ -51,6 +55,24 @@ func (a *Ahead[K, V]) offer(key K, entry Entry[V]) {
 			close(f.offered)
 		}
 	}
+}
+
+// Put stores the answer of one key, and returns it. It replaces a fresh one. It returns false if the key
+// was invalidated meanwhile.
+func (a *Ahead[K, V]) Put(key K, value V) (entry Entry[V], ok bool) {
+	l := a.l
+	entry = Entry[V]{Value: value, Packed: l.packing.hold(value), Fetched: l.now()}
+	l.mu.Lock()
+	if ok = !a.void && !a.changed[key]; ok {
+		l.supersedeLocked(key)
+		entry.changes = slices.Clip(a.changes[key])
+		entry = l.storeLocked(key, entry)
+	}
+	l.mu.Unlock()
+	if ok {
+		entry, ok = l.open(key, entry, true)
+	}
+	return entry, ok
 }
 
 // End ends the prefetch.
@@ -91,9 +113,7 @@ func (l *Listings[K, V]) takeLocked(key K) (Entry[V], bool) {
 		return Entry[V]{}, false
 	}
 	delete(l.flights, key) // its answer is not needed
-	o.Serial = l.nextLocked()
-	l.storeLocked(key, o)
-	return o, true
+	return l.storeLocked(key, o), true
 }
 
 // removeOfferLocked removes an offer. With the last one it replaces the map, which would keep its

@@ -3,6 +3,7 @@ package cache_test
 import (
 	"context"
 	"errors"
+	"reflect"
 	"testing"
 	"time"
 
@@ -53,7 +54,7 @@ func TestOffers(t *testing.T) {
 			if tt.want != nil {
 				return
 			}
-			if again, err := l.Get(t.Context(), 2, fetch); err != nil || again != got {
+			if again, err := l.Get(t.Context(), 2, fetch); err != nil || !reflect.DeepEqual(again, got) {
 				t.Errorf("once more: %+v, %v", again, err)
 			}
 			if s := l.Stats(); s.Ahead != 1 || s.Hits != 1 || s.Fetches != 0 {

@@ -274,14 +274,20 @@ func (p *Packing[V]) hold(value V) Packed {
 	return p.spill.Hold(p.Pack(value))
 }
 
-// whole is the entry as callers get it; false: it is lost.
+// whole is the entry as callers get it, with its changes; false: it is lost.
 func (p *Packing[V]) whole(e Entry[V]) (Entry[V], bool) {
-	if e.Packed.IsZero() {
-		return e, true
-	}
-	text, ok := e.Packed.Text()
-	if ok {
+	if !e.Packed.IsZero() {
+		text, ok := e.Packed.Text()
+		if !ok {
+			return e, false
+		}
 		e.Value = p.Unpack(text)
 	}
-	return e, ok
+	for _, change := range e.changes {
+		e.Value = change(e.Value)
+	}
+	if len(e.changes) > 0 {
+		e.Packed, e.changes = p.hold(e.Value), nil
+	}
+	return e, true
 }

@@ -28,6 +28,11 @@ type Entry[V any] struct {
 	// Stale says that Value is shown only because the service is away: it is older than the
 	// ttl, or was invalidated, or comes from the store.
 	Stale bool
+
+	// changes are those of Update that Value and Packed lack; what a caller gets has them. The array
+	// is only appended to. base identifies what they change.
+	changes []func(V) V
+	base    uint64
 }
 
 // Listings is a bounded LRU of answers that are trusted for a ttl.
@@ -50,6 +55,8 @@ type Listings[K comparable, V any] struct {
 	aheads map[*Ahead[K, V]]bool // +checklocks:mu
 	// serial is the last one used.
 	serial uint64 // +checklocks:mu
+	// saving says that Save is to be called.
+	saving bool // +checklocks:mu
 	// stats are the counters; Entries is not kept here.
 	stats ListingsStats // +checklocks:mu
 }
@@ -103,10 +110,7 @@ func (l *Listings[K, V]) Get(ctx context.Context, key K, fetch func(context.Cont
 	l.mu.Lock()
 	for entry, ahead, ok, err := l.haveLocked(key); ok; entry, ahead, ok, err = l.haveLocked(key) {
 		l.mu.Unlock()
-		if entry, ok := l.packing.whole(entry); ok {
-			if ahead {
-				l.keep(key, entry, nil)
-			}
+		if entry, ok := l.open(key, entry, ahead); ok {
 			return entry, err
 		}
 		l.mu.Lock()
@@ -147,12 +151,23 @@ func (l *Listings[K, V]) offered(key K) (Entry[V], bool) {
 	entry, ahead, ok, err := l.haveLocked(key) // another caller may have taken it
 	l.mu.Unlock()
 	if ok {
-		entry, ok = l.packing.whole(entry)
-	}
-	if ok && ahead {
-		l.keep(key, entry, nil)
+		entry, ok = l.open(key, entry, ahead)
 	}
 	return entry, ok && err == nil
+}
+
+// open returns an answer as callers get it; false: it is lost. One that was prefetched, or changed, is
+// saved.
+func (l *Listings[K, V]) open(key K, entry Entry[V], ahead bool) (Entry[V], bool) {
+	whole, ok := l.packing.whole(entry)
+	switch {
+	case !ok:
+	case len(entry.changes) > 0:
+		l.fold(key, entry, whole)
+	case ahead:
+		l.keep(key, whole, nil)
+	}
+	return whole, ok
 }
 
 // haveLocked answers without a fetch, packed, from the LRU or by a prefetched answer (ahead).
@@ -256,13 +271,9 @@ func (l *Listings[K, V]) InvalidateAll() {
 // Put stores an answer that is known without a fetch, such as that of a new folder, and
 // returns its entry.
 func (l *Listings[K, V]) Put(key K, value V) Entry[V] {
-	entry := Entry[V]{Value: value, Packed: l.packing.hold(value), Fetched: l.now()}
-	l.mu.Lock()
-	l.supersedeLocked(key)
-	entry.Serial = l.nextLocked()
-	l.storeLocked(key, entry)
-	l.mu.Unlock()
-	l.keep(key, entry, nil)
+	a := l.Ahead()
+	defer a.End()
+	entry, _ := a.Put(key, value)
 	return entry
 }
 
@@ -272,10 +283,13 @@ func (l *Listings[K, V]) nextLocked() uint64 {
 	return l.serial
 }
 
-// storeLocked makes entry the fresh answer of key.
+// storeLocked makes entry the fresh answer of key, and gives it a serial.
 // +checklocks:l.mu
-func (l *Listings[K, V]) storeLocked(key K, entry Entry[V]) {
+func (l *Listings[K, V]) storeLocked(key K, entry Entry[V]) Entry[V] {
+	entry.Serial = l.nextLocked()
+	entry.base = entry.Serial
 	l.items.Add(key, &item[V]{entry: l.packing.held(entry), known: true, fresh: true})
+	return entry
 }
 
 // supersedeLocked makes sure that no answer of key to an earlier request is stored.
@@ -294,43 +308,72 @@ func (it *item[V]) expire() {
 	it.err = nil
 }
 
-// Update changes the answer of key in memory without a fetch: f returns the new value, or false
-// to leave the old one. f is pure, changes a copy and calls nothing of this cache, because it runs
-// under the cache's lock. The answer keeps its age and gets a new serial. The answer of a fetch in
-// flight is not stored, as after Invalidate.
-func (l *Listings[K, V]) Update(key K, f func(V) (V, bool)) {
-	if entry, changed := l.update(key, f); changed {
-		l.keep(key, entry, nil)
+// saveAfter is how long changes stay beside the answer. To pack them with it costs as much as the answer is
+// long, which a change does not.
+const saveAfter = time.Minute
+
+// Update changes the answer of key without a fetch: it was changed here, and nobody has to ask what it is
+// now. The answer keeps its age and gets a new serial. Answers to requests in flight may be older than the
+// change, so they are changed, too. f must therefore give the same for a value that has the change
+// already. It is pure; it owns the value that it gets if answers are packed, else it changes a copy.
+func (l *Listings[K, V]) Update(key K, f func(V) V) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for a := range l.aheads {
+		a.changes[key] = append(a.changes[key], f)
+	}
+	if under := l.flights[key]; under != nil {
+		under.entry.changes = append(under.entry.changes, f)
+	}
+	if o, ok := l.offers[key]; ok {
+		o.changes = append(o.changes, f)
+		l.offers[key] = o
+	}
+	it, ok := l.items.Peek(key)
+	if !ok || !it.known {
+		return
+	}
+	it.entry.changes, it.entry.Serial = append(it.entry.changes, f), l.nextLocked()
+	if !l.saving {
+		l.saving = true
+		time.AfterFunc(saveAfter, l.Save)
 	}
 }
 
-func (l *Listings[K, V]) update(key K, f func(V) (V, bool)) (Entry[V], bool) {
+// Save packs the answers that Update has changed, and saves them in the store.
+func (l *Listings[K, V]) Save() {
 	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.supersedeLocked(key)
-	it, ok := l.items.Peek(key)
-	if !ok || !it.known {
-		return Entry[V]{}, false
+	l.saving = false
+	changed := map[K]Entry[V]{}
+	for _, key := range l.items.Keys() {
+		if it, ok := l.items.Peek(key); ok && len(it.entry.changes) > 0 {
+			changed[key] = it.entry
+		}
 	}
-	entry, ok := l.packing.whole(it.entry)
-	if !ok {
-		l.items.Remove(key)
-		return Entry[V]{}, false
+	l.mu.Unlock()
+	for key, entry := range changed {
+		_, _ = l.open(key, entry, false)
 	}
-	value, changed := f(entry.Value)
-	if !changed {
-		return Entry[V]{}, false
+}
+
+// fold replaces the answer of key by whole, which has its changes, and saves that.
+func (l *Listings[K, V]) fold(key K, entry, whole Entry[V]) {
+	l.mu.Lock()
+	if it, ok := l.items.Peek(key); ok && it.entry.base == entry.base {
+		held := l.packing.held(whole)
+		it.entry.Value, it.entry.Packed = held.Value, held.Packed
+		it.entry.changes, it.entry.base = append([]func(V) V(nil), it.entry.changes[len(entry.changes):]...), l.nextLocked()
 	}
-	entry.Value, entry.Packed, entry.Serial = value, l.packing.hold(value), l.nextLocked()
-	it.entry = l.packing.held(entry)
-	return entry, true
+	l.mu.Unlock()
+	l.keep(key, whole, nil)
 }
 
 // flight is a fetch in flight. If it is not in Listings.flights, it was superseded: its callers
 // get the answer, which is not stored.
 type flight[V any] struct {
 	// done is closed when entry and err are set.
-	done   chan struct{}
+	done chan struct{}
+	// entry has the changes made meanwhile, which are guarded by Listings.mu.
 	entry  Entry[V]
 	err    error
 	cancel context.CancelFunc
@@ -358,16 +401,20 @@ func (l *Listings[K, V]) startLocked(ctx context.Context, key K, fetch func(cont
 // land stores the result of f, unless f was superseded, and hands it to the callers.
 func (l *Listings[K, V]) land(key K, f *flight[V], value V, err error) {
 	l.recall(key, err)
-	f.entry = Entry[V]{Value: value, Packed: l.packing.hold(value), Fetched: l.now()}
-	if l.settle(key, f, err) {
+	packed := l.packing.hold(value)
+	current := l.settle(key, f, Entry[V]{Value: value, Packed: packed, Fetched: l.now()}, err)
+	if len(f.entry.changes) > 0 {
+		f.entry, _ = l.packing.whole(f.entry)
+	}
+	if current {
 		l.keep(key, f.entry, err)
 	}
 	close(f.done)
 }
 
-// settle completes the result of f, and stores it unless f was superseded. It reports whether f
+// settle makes entry the result of f, and stores it unless f was superseded. It reports whether f
 // was current.
-func (l *Listings[K, V]) settle(key K, f *flight[V], err error) (current bool) {
+func (l *Listings[K, V]) settle(key K, f *flight[V], entry Entry[V], err error) (current bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	current = l.flights[key] == f
@@ -375,9 +422,11 @@ func (l *Listings[K, V]) settle(key K, f *flight[V], err error) (current bool) {
 		delete(l.flights, key)
 	}
 	if err == nil {
-		f.entry.Serial = l.nextLocked()
-		if current {
-			l.storeLocked(key, f.entry)
+		entry.changes = f.entry.changes
+		if f.entry = entry; current {
+			f.entry = l.storeLocked(key, entry)
+		} else {
+			f.entry.Serial = l.nextLocked()
 		}
 		return current
 	}
@@ -388,7 +437,7 @@ func (l *Listings[K, V]) settle(key K, f *flight[V], err error) (current bool) {
 	if current && refused(err) {
 		it.known = false
 	}
-	entry, ok := it.stale(err)
+	entry, ok = it.stale(err)
 	if ok {
 		entry, ok = l.packing.whole(entry)
 	}

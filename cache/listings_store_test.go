@@ -105,7 +105,8 @@ func TestListingsSaveNoAnswerFromBeforeAChange(t *testing.T) {
 	}
 	f.answer = []string{"a"}
 	f.get(1, []string{"a"}, 1)
-	f.Update(1, func([]string) ([]string, bool) { return []string{"ours"}, true })
+	f.Update(1, func([]string) []string { return []string{"ours"} })
+	f.Save()
 	if got := store[1].Value; len(got) != 1 || got[0] != "ours" {
 		t.Fatalf("saved %v, want what was changed here", got)
 	}

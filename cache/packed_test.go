@@ -46,7 +46,8 @@ func TestPackedListings(t *testing.T) {
 		}
 	}
 
-	l.Update(put, func(docs []archive.Document) ([]archive.Document, bool) { return docs[1:], true })
+	l.Update(put, func(docs []archive.Document) []archive.Document { return docs[1:] })
+	l.Save()
 	wantKnown(t, known.Documents(archive.ListOptions{}), put, want[1:], now)
 	if got, err := l.Get(t.Context(), put, noFetch); err != nil || !reflect.DeepEqual(got.Value, want[1:]) {
 		t.Errorf("after a change got %+v, %v", got, err)

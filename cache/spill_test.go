@@ -249,10 +249,11 @@ func TestSpillOnABrokenDisk(t *testing.T) {
 			if _, ok := l.Peek(5); ok {
 				t.Error("Peek has a lost answer")
 			}
-			l.Update(6, func(docs []archive.Document) ([]archive.Document, bool) {
+			l.Update(6, func(docs []archive.Document) []archive.Document {
 				t.Errorf("a lost answer is changed: %v", docs)
-				return docs, false
+				return docs
 			})
+			l.Save()
 		})
 	}
 }

@@ -62,7 +62,9 @@ func TestDocumentSetAsideComesBack(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(dir, "brief.txt")); !os.IsNotExist(err) {
 		t.Errorf("it is shown under its name too: %v", err)
 	}
-	must(t, os.WriteFile(filepath.Join(dir, "neu.txt"), []byte("neu"), 0o600)) // a change asks for a listing
+	must(t, os.WriteFile(filepath.Join(dir, "neu.txt"), []byte("neu"), 0o600))
+	wantNames(t, dir, "brief.txt~", "neu.txt")
+	must(t, m.fs.Refresh(t.Context()))
 	wantNames(t, dir, "brief.txt", "brief.txt~", "neu.txt")
 	m.remount()
 	wantNames(t, dir, "brief.txt", "brief.txt~", "neu.txt")

@@ -170,7 +170,9 @@ func (m madeThumbnails) Remove(path string) { m.k.Pictures.Remove(filepath.Join(
 func (f *FileSystem) Close(ctx context.Context) error {
 	f.stopPrefetch()
 	err := f.work.Wait(ctx)
-	return errors.Join(err, f.staging.Close(ctx))
+	err = errors.Join(err, f.staging.Close(ctx))
+	f.Service.Save()
+	return err
 }
 
 // Refresh invalidates all listings, also in the kernel, before their TTL is over, and lists the top of

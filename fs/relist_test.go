@@ -66,17 +66,25 @@ func TestLargeFolderIsListedAgain(t *testing.T) {
 	}
 }
 
-// After an own change only new documents are requested, not the whole list while it is younger than
-// the ttl.
+// Own uploads request no list while the last one is younger than the ttl. After that one shows what the service
+// has made of them.
 func TestOwnUploadIntoALargeFolder(t *testing.T) {
 	t.Parallel()
-	f, _, _, dir, _ := largeFolder(t, hostile.Config{})
-	write(t, dir+"/eigenes.txt", "eigener Inhalt")
-	wantCount(t, dir, 1201)
-	wantContent(t, dir+"/eigenes.txt", "eigener Inhalt")
-	if whole, recent := f.lists(); recent == 0 || whole > 0 {
-		t.Errorf("%d whole lists and %d of what is new, want none and some", whole, recent)
+	f, _, c, dir, _ := largeFolder(t, hostile.Config{})
+	for i := range 10 {
+		name := fmt.Sprintf("%s/eigenes %d.txt", dir, i)
+		write(t, name, "eigener Inhalt")
+		wantCount(t, dir, 1201+i)
+		wantContent(t, name, "eigener Inhalt")
 	}
+	f.AddDocument(f.bills, hostile.Document{Name: "fremd.txt", Created: time.Now()})
+	wantCount(t, dir, 1210)
+	if whole, recent := f.lists(); whole+recent > 0 {
+		t.Errorf("%d whole lists and %d of what is new, want none", whole, recent)
+	}
+	c.advance(2 * longTTL)
+	heals(t, "the list of the service is shown", func() bool { return exists(dir + "/fremd.txt") })
+	wantCount(t, dir, 1211)
 }
 
 // Small folders and inboxes are listed whole, and so are all folders if the service does not filter

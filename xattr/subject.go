@@ -128,6 +128,14 @@ func number(id archive.ID) []byte {
 	return strconv.AppendInt(nil, int64(id), 10)
 }
 
+// pages is the number of pages of a document, absent until that is known.
+func pages(d *archive.Document) []byte {
+	if !d.Listed() {
+		return nil
+	}
+	return strconv.AppendInt(nil, int64(d.Pages), 10)
+}
+
 // date is a time that is absent if zero.
 func date(t time.Time) []byte {
 	if t.IsZero() {

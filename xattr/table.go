@@ -2,7 +2,6 @@ package xattr
 
 import (
 	"context"
-	"strconv"
 
 	"github.com/archivefs/archivefs/archive"
 )
@@ -112,7 +111,7 @@ var table = []row{
 	{name: "name", access: ofDocument, value: document(func(d *archive.Document) []byte { return []byte(d.Name) })},
 	{name: "created", access: ofDocument, value: document(func(d *archive.Document) []byte { return date(d.Created) })},
 	{name: "archived", access: ofDocument, value: document(func(d *archive.Document) []byte { return date(d.Archived) })},
-	{name: "pages", access: ofDocument, value: document(func(d *archive.Document) []byte { return strconv.AppendInt(nil, int64(d.Pages), 10) })},
+	{name: "pages", access: ofDocument, value: document(pages)},
 	{name: "state", here: true, access: ofDocument, value: func(s *Subject) []byte { return text(s.State) }},
 	{name: "error", access: ofDocument, value: func(s *Subject) []byte { return text(s.Error) }},
 	{

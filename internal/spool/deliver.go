@@ -326,7 +326,7 @@ func (d *delivery) aim(ctx context.Context, r, next *Record) error {
 	}
 	d.listed = docs
 	name := r.documentName()
-	next.Split = r.splits()
+	next.Split = r.Splits()
 	next.Baseline = nil
 	like := likenessOf(name)
 	for _, doc := range docs {

@@ -185,8 +185,8 @@ func (r *Record) inDoubt() bool { return r.State == Sending || r.Doubtful }
 // still arrive.
 func (r *Record) WaitsInDoubt() bool { return r.Queued && r.State == Sending && r.Reason != "" }
 
-// splits reports whether the service may make several documents of it, under other names.
-func (r *Record) splits() bool {
+// Splits reports whether the service may make several documents of it, under other names.
+func (r *Record) Splits() bool {
 	return r.EmailImportOrder != "" || strings.EqualFold(path.Ext(r.documentName()), ".eml")
 }
 
@@ -194,7 +194,7 @@ func (r *Record) splits() bool {
 // so that it can be chosen with the commit. What may have been sent already keeps its key, and a
 // replacement, a user's own external id or an e-mail need what the folder held before.
 func (r *Record) announceable() bool {
-	return r.Queued && r.Rest == 0 && !r.inDoubt() && !r.Refused && r.Folder != 0 && r.Within == "" && r.Replace == 0 && r.ExternalID == "" && !r.splits()
+	return r.Queued && r.Rest == 0 && !r.inDoubt() && !r.Refused && r.Folder != 0 && r.Within == "" && r.Replace == 0 && r.ExternalID == "" && !r.Splits()
 }
 
 // isAnnounced reports whether it may be sent in a run of the machine with no other record that is

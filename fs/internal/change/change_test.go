@@ -28,19 +28,32 @@ import (
 	"github.com/archivefs/archivefs/xattr"
 )
 
-// service has a folder and an inbox, each with one document and no sub-folders. It counts changes.
+// service has a folder and an inbox, each with one document and no sub-folders. It counts changes, and
+// listings of documents and of folders.
 type service struct {
 	remotetest.Folder
 	changes  []string
 	keywords []string // of the last document that was archived
+	lists    int
 	replaces bool
+	archives string // the name under which it archives the document of the inbox; empty: it refuses that
 }
 
 func (s *service) Documents(_ context.Context, folder archive.ID, _ archive.ListOptions) ([]archive.Document, error) {
-	if folder == inboxID {
+	s.lists++
+	docs := []archive.Document{remotetest.Named(1, "invoice.pdf")}
+	switch {
+	case folder == inboxID:
 		return []archive.Document{{ID: 2, Name: "scan.pdf", Keywords: []string{"scanned"}}}, nil
+	case s.archives != "":
+		docs = append(docs, remotetest.Named(2, s.archives))
 	}
-	return []archive.Document{remotetest.Named(1, "invoice.pdf")}, nil
+	return docs, nil
+}
+
+func (s *service) Children(context.Context, archive.ID) (archive.Structure, error) {
+	s.lists++
+	return archive.Structure{Free: true}, nil
 }
 
 func (s *service) Inboxes(context.Context) (archive.Inboxes, error) {
@@ -61,6 +74,9 @@ func (s *service) Rename(_ context.Context, _ archive.ID, name string) error {
 
 func (s *service) Archive(_ context.Context, _ archive.ID, to archive.ArchiveTarget) error {
 	s.changes, s.keywords = append(s.changes, "archive as "+to.Name), to.Keywords
+	if s.archives != "" {
+		return nil
+	}
 	return &archive.Error{Op: "archive", Kind: archive.KindForbidden}
 }
 
@@ -365,5 +381,67 @@ func TestALocalDirectoryMoves(t *testing.T) {
 	}
 	if len(d.service.changes) > 0 || len(d.folder.Entries()) != 0 {
 		t.Errorf("sent %q; shown: %v", d.service.changes, d.folder.Entries())
+	}
+}
+
+// A change made here costs no listing, and is shown by the next one: neither by the service nor by those that
+// were listed before. What an inbox document has become in its folder must be asked, once.
+func TestOwnChangeKeepsListings(t *testing.T) {
+	for name, c := range map[string]struct {
+		do    func(d *desk, ctx context.Context) error
+		lists int
+		shown string // in the folder and in the inbox
+	}{
+		"mkdir": {func(d *desk, ctx context.Context) error { return d.mkdir(ctx, d.folder, "2026") }, 0, "2026 invoice.pdf scan.pdf"},
+		"rename": {func(d *desk, ctx context.Context) error {
+			return d.Rename(ctx, d.inbox, "scan.pdf", d.inbox, "brief.pdf", 0)
+		}, 0, "invoice.pdf brief.pdf"},
+		"delete": {func(d *desk, ctx context.Context) error { return d.Unlink(ctx, d.inbox, "scan.pdf") }, 0, "invoice.pdf"},
+		"archive": {func(d *desk, ctx context.Context) error {
+			return d.Rename(ctx, d.inbox, "scan.pdf", d.folder, "vertrag.pdf", 0)
+		}, 1, "invoice.pdf vertrag.pdf"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newDesk(t, false, true)
+			d.service.archives = "vertrag.pdf"
+			d.s.Service.Documents.Put(folderID, []archive.Document{remotetest.Named(1, "invoice.pdf")})
+			list := func() {
+				t.Helper()
+				for _, dir := range []*tree.Dir{d.folder, d.inbox} {
+					if err := dir.Tree.Load(t.Context(), dir, tree.NeedListing); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+			list()
+			before := d.service.lists
+			if err := c.do(d, t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			list()
+			if got := d.service.lists - before; got != c.lists {
+				t.Errorf("%d listings, want %d", got, c.lists)
+			}
+			for _, known := range []string{"names", "listings"} {
+				var shown []string
+				for _, dir := range []*tree.Dir{d.folder, d.inbox} {
+					if known == "listings" { // a directory that was not listed yet
+						dir = tree.NewDir(dir.Tree, dir.Kind(), dir.ID(), dir.Ino, d.s.Root, "as new")
+						if err := dir.Tree.Load(t.Context(), dir, tree.NeedListing); err != nil {
+							t.Fatal(err)
+						}
+					}
+					for _, e := range dir.Entries() {
+						shown = append(shown, e.Name)
+					}
+				}
+				if got := strings.Join(shown, " "); got != c.shown {
+					t.Errorf("%s: %q, want %q", known, got, c.shown)
+				}
+			}
+			if got := d.service.lists - before; got != c.lists {
+				t.Errorf("%d listings in the end, want %d", got, c.lists)
+			}
+		})
 	}
 }

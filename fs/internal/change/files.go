@@ -135,8 +135,10 @@ func (c *Files) deleteShown(ctx context.Context, d *tree.Dir, e *tree.Entry) err
 	if err := c.deleteDocument(ctx, d, id); err != nil {
 		return err
 	}
-	d.Outdate()
 	f.Remove()
+	d.Mu.Lock()
+	d.AmendLocked(id, nil)
+	d.Mu.Unlock()
 	c.s.Vanishing.From(d, id, e.Name)
 	return nil
 }

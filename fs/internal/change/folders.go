@@ -51,7 +51,6 @@ func (c *Folders) Mkdir(ctx context.Context, d *tree.Dir, name string) (*tree.En
 	case err != nil:
 		return nil, err
 	}
-	d.Outdate()
 	if d.Kind().Archives() {
 		c.s.Service.Children.Put(id, archive.Structure{Free: true})
 		c.s.Service.Documents.Put(id, nil)
@@ -192,7 +191,7 @@ func (c *Folders) addFolder(d *tree.Dir, id archive.ID, name string) *tree.Entry
 	}
 	e := &tree.Entry{Name: name, Keep: c.s.KeepFor()}
 	e.Dir = tree.NewDir(c.s.Tree, d.Kind().Below(), id, c.s.Inodes.Folder(id), d, name)
-	d.Shown.Add(e)
+	c.s.AddFolderLocked(d, e, name)
 	return e
 }
 

@@ -148,7 +148,6 @@ func (c *Files) renameHere(ctx context.Context, d *tree.Dir, e *tree.Entry, newN
 		if err != nil {
 			return err
 		}
-		d.Outdate()
 	}
 	c.state.SetChanged(shown.ID, c.s.Service.Now())
 	d.Mu.Lock()
@@ -163,6 +162,7 @@ func (c *Files) renameHere(ctx context.Context, d *tree.Dir, e *tree.Entry, newN
 		doc.Name = send
 		e.SetDocument(&doc)
 		e.ServiceName, e.Keep = "", c.s.KeepFor()
+		d.AmendLocked(doc.ID, &doc)
 	}
 	d.Shown.Add(e)
 	return nil
@@ -200,11 +200,12 @@ func (c *Files) archiveDocument(ctx context.Context, d *tree.Dir, e *tree.Entry,
 	before := c.documentIDs(to)
 	var archived *archive.Document
 	look := func(ctx context.Context) (bool, error) {
-		docs, err := to.Tree.ListAfresh(ctx, to)
+		docs, err := c.s.Service.ListAfresh(ctx, to.ID())
 		archived = newDocument(docs, before, &inbox, target.Name)
 		return archived != nil, err
 	}
 	took := func(ctx context.Context) (bool, error) {
+		to.Distrust()
 		docs, err := d.Tree.ListAfresh(ctx, d)
 		switch {
 		case err != nil:
@@ -244,8 +245,6 @@ func (c *Files) archiveDocument(ctx context.Context, d *tree.Dir, e *tree.Entry,
 		c.state.SetChanged(archived.ID, c.s.Service.Now())
 		c.s.Keeper.Archived(inbox.ID, archived.ID, to)
 	}
-	d.Outdate()
-	to.Outdate()
 	c.moveDocument(d, e, to, newName, archived)
 	log := c.s.Service.Log.WithField("path", archive.Printable(to.PathOf(newName)))
 	if archived != nil {
@@ -301,6 +300,7 @@ func (c *Files) moveDocument(d *tree.Dir, e *tree.Entry, to *tree.Dir, name stri
 		e = now // a listing renamed it meanwhile
 	}
 	d.Shown.Drop(e)
+	d.AmendLocked(e.Doc.Load().ID, nil)
 	d.Mu.Unlock()
 	to.Mu.Lock()
 	defer to.Mu.Unlock()
@@ -317,6 +317,7 @@ func (c *Files) moveDocument(d *tree.Dir, e *tree.Entry, to *tree.Dir, name stri
 	shown.ServiceName, shown.Keep = doc.Name, c.s.KeepFor()
 	f.Dir, f.Doc, f.Entry = to, doc, shown
 	to.Shown.Add(shown)
+	to.AmendLocked(doc.ID, doc)
 }
 
 // copyAndHide renames an inbox document to a temporary name in its folder. Editors (vim, Emacs) do

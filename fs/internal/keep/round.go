@@ -363,7 +363,7 @@ func (k *Keeper) add(p *plan, d *tree.Dir, doc *archive.Document, under []*Count
 		it.size = size
 	}
 	changed := false
-	if !content.Immutable(it.key.Representation, it.archived) {
+	if doc.Listed() && !content.Immutable(it.key.Representation, it.archived) {
 		changed = k.changedPrint(p, doc)
 	}
 	held, here := k.Contents.Content.Kept.Held(it.key)

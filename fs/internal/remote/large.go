@@ -1,6 +1,7 @@
 package remote
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"sync"
@@ -149,18 +150,22 @@ func (s *Service) listNew(ctx context.Context, of Folder) ([]archive.Document, b
 	return union(known.Value, added), true
 }
 
-// relist fetches the whole list. If this mount has changed the directory meanwhile, the next lookup
-// requests it again.
+// relist fetches the whole list. If the directory turned out to differ from the service meanwhile, the next
+// lookup requests it again.
 func (s *Service) relist(ctx context.Context, of Folder) {
 	ctx, cancel := context.WithTimeout(ctx, wholeLimit)
 	defer cancel()
 	when := of.Distrust()
+	ahead := s.Documents.Ahead()
+	defer ahead.End()
 	docs, err := s.listWhole(ctx, of)
-	if err != nil || of.Distrust() != when {
-		s.large.failed(of.ID())
-		return
+	if err == nil {
+		if got, ok := ahead.Put(of.ID(), docs); ok {
+			of.Relisted(ctx, got, when)
+			return
+		}
 	}
-	of.Relisted(ctx, s.Documents.Put(of.ID(), docs), when)
+	s.large.failed(of.ID())
 }
 
 // newest returns the latest date of creation.
@@ -180,18 +185,9 @@ func earlier(a, b time.Time) time.Time {
 	return b
 }
 
-// union merges known and added, both by ascending id. added wins.
+// union merges known and added, by ascending id. added wins.
 func union(known, added []archive.Document) []archive.Document {
-	all := make([]archive.Document, 0, len(known)+len(added))
-	for len(known) > 0 && len(added) > 0 {
-		switch {
-		case known[0].ID < added[0].ID:
-			all, known = append(all, known[0]), known[1:]
-		case known[0].ID == added[0].ID:
-			known = known[1:]
-		default:
-			all, added = append(all, added[0]), added[1:]
-		}
-	}
-	return append(append(all, known...), added...)
+	all := slices.Concat(added, known)
+	slices.SortStableFunc(all, func(a, b archive.Document) int { return cmp.Compare(a.ID, b.ID) })
+	return slices.CompactFunc(all, func(a, b archive.Document) bool { return a.ID == b.ID })
 }

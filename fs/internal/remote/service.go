@@ -5,7 +5,9 @@
 package remote
 
 import (
+	"cmp"
 	"context"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -174,10 +176,43 @@ func (s *Service) ListAfresh(ctx context.Context, folder archive.ID) ([]archive.
 	return s.Archive.Documents(ctx, folder, all)
 }
 
+// Amend applies what was done here to a document to the known list of its folder. doc is what the document is
+// now, nil if the folder does not have it any more.
+func (s *Service) Amend(folder, id archive.ID, doc *archive.Document) {
+	s.Documents.Update(folder, func(docs []archive.Document) []archive.Document {
+		at, listed := slices.BinarySearchFunc(docs, id, func(d archive.Document, id archive.ID) int { return cmp.Compare(d.ID, id) })
+		switch {
+		case doc != nil && listed:
+			docs[at] = *doc
+		case doc != nil:
+			docs = slices.Insert(docs, at, *doc)
+		case listed:
+			docs = slices.Delete(docs, at, at+1)
+		}
+		return docs
+	})
+}
+
+// AmendFolder is Amend for a new folder in parent.
+func (s *Service) AmendFolder(parent, id archive.ID, name string) {
+	s.Children.Update(parent, func(in archive.Structure) archive.Structure {
+		if !slices.ContainsFunc(in.Folders, func(f archive.Folder) bool { return f.ID == id }) {
+			in.Folders = append(in.Folders, archive.Folder{ID: id, Name: name})
+		}
+		return in
+	})
+}
+
 // Outdate makes the next listing of a folder send a request.
 func (s *Service) Outdate(folder archive.ID) {
 	s.Documents.Invalidate(folder)
 	s.Children.Invalidate(folder)
+}
+
+// Save has known listings kept with the changes that Amend and AmendFolder made.
+func (s *Service) Save() {
+	s.Documents.Save()
+	s.Children.Save()
 }
 
 // OutdateInboxes makes the next listing of the inboxes send a request.

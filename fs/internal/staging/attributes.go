@@ -40,10 +40,10 @@ func (n documentAttrs) Kind() xattr.Node {
 	return xattr.NodeInbox
 }
 
-// Subject implements attrs.Node. It lists the folder again if a document in it was changed here.
+// Subject implements attrs.Node. It lists the folder again if the document was made here and is not listed yet.
 func (n documentAttrs) Subject(ctx context.Context) (xattr.Subject, error) {
 	if d, _ := n.f.Place(); d != nil {
-		if err := d.Tree.LoadDocuments(ctx, d, tree.NeedListing); err != nil {
+		if err := d.Tree.LoadDetails(ctx, d, n.f.Document()); err != nil {
 			return xattr.Subject{}, err
 		}
 	}

@@ -353,8 +353,7 @@ func (v *delivery) ArrivedLocked(ctx context.Context, f *File, up *spool.Upload,
 	case d == nil: // recovered and not shown yet
 		v.s.listAgain(&r)
 	case id != 0:
-		d.Outdate()
-		v.become(f, d, v.confirmed(&r, id, d))
+		v.become(f, d, v.confirmed(&r, id, d), r.Splits())
 		f.detach()
 	case f.stayUnlisted():
 		return
@@ -386,8 +385,8 @@ func (v *delivery) confirmed(r *spool.Record, id archive.ID, d *tree.Dir) *archi
 	return d.Kind().Confirmed(r, id, d.Document(id), v.s.Service.Now())
 }
 
-// become makes the file stand for doc.
-func (v *delivery) become(f *File, d *tree.Dir, doc *archive.Document) {
+// become makes the file stand for doc. If the service may have made others of it, they have to be listed.
+func (v *delivery) become(f *File, d *tree.Dir, doc *archive.Document, others bool) {
 	d.Mu.Lock()
 	defer d.Mu.Unlock()
 	f.Mu.Lock()
@@ -402,6 +401,11 @@ func (v *delivery) become(f *File, d *tree.Dir, doc *archive.Document) {
 	if f.Dir == d { // else it was removed, or gave way to the listed document, meanwhile
 		d.Shown.Add(f.Entry)
 	}
+	if f.Dir != d || others {
+		d.Outdate()
+		return
+	}
+	d.AmendLocked(doc.ID, doc)
 }
 
 // cacheBytes moves the bytes of a confirmed upload into the content cache, so that reading them back
@@ -447,7 +451,13 @@ func (s *Area) conclude(ctx context.Context, up *spool.Upload, id archive.ID) {
 			s.letGo(up)
 			return
 		}
-		s.outdate(r.Folder)
+		if d := s.Folder(r.Folder); err == nil && d != nil && d.Document(id) != nil {
+			doc := *d.Document(id)
+			doc.AutoExport = archive.FlagTrue
+			d.Update(&doc)
+		} else {
+			s.outdate(r.Folder)
+		}
 	}
 	s.Discard(up)
 }

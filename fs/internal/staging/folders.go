@@ -106,8 +106,9 @@ func (q *queuedFolders) made(up *spool.Upload, id archive.ID) {
 	q.s.waiting[to] = append(q.s.waiting[to], q.s.waiting[from]...)
 	delete(q.s.waiting, from)
 	q.s.mu.Unlock()
+	r := up.Record()
 	if d != nil {
-		q.giveID(d, id)
+		q.giveID(d, id, r.Name)
 	}
 	for _, inside := range q.s.Spool.List() {
 		if inside.Record().Within == up.ID() {
@@ -121,17 +122,17 @@ func (q *queuedFolders) made(up *spool.Upload, id archive.ID) {
 			}
 		}
 	}
-	r := up.Record()
 	q.s.Service.Failures.Mend(&r)
-	q.s.outdate(r.Folder)
-	q.s.Service.OutdateInboxes()
+	if d == nil {
+		q.s.outdate(r.Folder)
+	}
 	q.s.Discard(up)
 	q.s.queue.Resume()
 }
 
-// giveID gives a queued directory the id of its folder. If a listing was faster and shows the
-// folder under another name, that name disappears.
-func (q *queuedFolders) giveID(d *tree.Dir, id archive.ID) {
+// giveID gives a queued directory the id of its folder, which the service has under a name. If a listing was
+// faster and shows the folder under another one, that disappears.
+func (q *queuedFolders) giveID(d *tree.Dir, id archive.ID, sent string) {
 	parent, name := d.Place()
 	parent.Mu.Lock()
 	e := parent.Shown.Get(name)
@@ -143,14 +144,15 @@ func (q *queuedFolders) giveID(d *tree.Dir, id archive.ID) {
 	d.Folder.Store(int64(id))
 	if e != nil && e.Dir == d {
 		e.ServiceName, e.Keep = "", q.s.KeepFor()
-		parent.Shown.Folders.Put(id, e)
+		q.s.AddFolderLocked(parent, e, sent)
+	} else {
+		parent.Outdate()
 	}
 	d.Mu.Lock()
 	d.Subs, d.Files = tree.Merged{}, tree.Merged{}
 	d.Queued.Store(nil) // from here on requests are sent
 	d.Mu.Unlock()
 	parent.Mu.Unlock()
-	parent.Outdate()
 }
 
 // failIn fails a queued upload whose folder was refused or discarded. If the folder is tried again,

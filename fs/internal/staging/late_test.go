@@ -45,7 +45,7 @@ func TestUnlistedFileWhoseIDBecomesKnown(t *testing.T) {
 				s.Service.Now = func() time.Time { return later }
 				list(document)
 			}
-			s.Delivery.become(f, d, &document)
+			s.Delivery.become(f, d, &document, false)
 			f.detach()
 			for range 2 {
 				var shown []string

@@ -36,7 +36,7 @@ type Dir struct {
 
 	learned atomic.Pointer[view.FolderLengths] // made by the first call of Lengths
 
-	changes atomic.Uint64 // counts calls of Outdate
+	changes atomic.Uint64 // counts calls of Outdate and Tree.amendedLocked
 	// Lease says until when the kernel may use cached names of the directory.
 	Lease lease
 
@@ -245,7 +245,7 @@ func (k DirKind) Confirmed(r *spool.Record, id archive.ID, old *archive.Document
 	if r.DocumentName != "" {
 		doc.Name = r.DocumentName
 	}
-	doc.Size, doc.Keywords, doc.Metadata = r.Size, r.Keywords, r.Metadata
+	doc.Size, doc.Pages, doc.Keywords, doc.Metadata = r.Size, archive.PagesUnknown, r.Keywords, r.Metadata
 	if k.Archives() {
 		doc.Archived = now
 	}
@@ -487,10 +487,10 @@ func (d *Dir) KnowsDocuments(n need) bool {
 }
 
 // servesLocked reports whether the listing m of the directory is fresh enough for n. Inboxes share one
-// listing, and none of them knows of changes in the others.
+// listing of folders, and none of them knows of changes in the others.
 // +checklocks:d.Mu
 func (d *Dir) servesLocked(m *Merged, n need) bool {
-	unchanged := d.Kind().Archives() && m.asked.Changes == d.changes.Load()
+	unchanged := (m == &d.Files || d.Kind().Archives()) && m.asked.Changes == d.changes.Load()
 	return (n == NeedNames || unchanged) && m.Known && d.Tree.Service.Now().Sub(m.Fetched) < d.Tree.Service.TTL
 }
 
@@ -499,6 +499,15 @@ func (d *Dir) asking() remote.Distrust {
 	d.Mu.Lock()
 	defer d.Mu.Unlock()
 	return remote.Distrust{Doubts: d.doubts, Changes: d.changes.Load()}
+}
+
+// AmendLocked notes what was done here to a document of the directory, when that is certain: doc is what the
+// document is now, nil if the directory does not have it any more. The listing gets it, and is trusted for as
+// long as before.
+// +checklocks:d.Mu
+func (d *Dir) AmendLocked(id archive.ID, doc *archive.Document) {
+	d.Tree.Service.Amend(d.ID(), id, doc)
+	d.Tree.amendedLocked(d)
 }
 
 // Outdate makes the next listing of the directory ask the service again. It keeps the names, which
@@ -556,11 +565,11 @@ func (d *Dir) trustedLocked(m Merged) Merged {
 	return m
 }
 
-// Update applies a change of a document that was made here, until it is listed again.
+// Update applies a change of a document that was made here.
 func (d *Dir) Update(doc *archive.Document) {
-	d.Outdate()
 	d.Mu.Lock()
 	defer d.Mu.Unlock()
+	d.AmendLocked(doc.ID, doc)
 	if e := d.Shown.Document(doc.ID); e != nil {
 		e.SetDocument(doc)
 		d.Shown.index(e)

@@ -59,3 +59,30 @@ func TestIndexesAreLikeMaps(t *testing.T) {
 		}
 	}
 }
+
+// A change of a large directory that was listed does not sort its names again, unless there are many.
+func TestNamesStaySorted(t *testing.T) {
+	var all []*Entry
+	for i := range 1000 {
+		all = append(all, &Entry{Name: fmt.Sprintf("%04d", i)})
+	}
+	var x nameIndex
+	x.fill(all)
+	listed := x.All()
+	for i := range smallIndex / 2 {
+		x.put(&Entry{Name: fmt.Sprintf("%04d a", i)})
+		x.remove(fmt.Sprintf("%04d", i))
+		if len(x.sorted) != len(listed) || !slices.IsSortedFunc(x.sorted, byName) {
+			t.Fatalf("after %d changes %d names are in order", i, len(x.sorted))
+		}
+	}
+	if got := x.All(); got[0].Name != "0000 a" || listed[0].Name != "0000" {
+		t.Errorf("%s, and before %s", got[0].Name, listed[0].Name)
+	}
+	for i := range smallIndex + 1 {
+		x.put(&Entry{Name: fmt.Sprintf("%04d b", i)})
+	}
+	if x.sorted != nil || len(x.All()) != 1000+smallIndex+1 {
+		t.Error("many names are inserted one by one")
+	}
+}

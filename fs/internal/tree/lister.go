@@ -190,6 +190,17 @@ func (t *Tree) LoadDocuments(ctx context.Context, d *Dir, n need) error {
 	return t.showDocuments(ctx, d, got, err, asked)
 }
 
+// LoadDetails lists the documents unless the last listing has shown doc as it is.
+func (t *Tree) LoadDetails(ctx context.Context, d *Dir, doc *archive.Document) error {
+	d.Mu.Lock()
+	e, listed := d.Shown.Document(doc.ID), d.Files.Fetched
+	d.Mu.Unlock()
+	if !doc.Listed() && e != nil && !time.Unix(0, int64(e.Keep)).Add(-t.Lag()).Before(listed) { // it was made later
+		d.Outdate()
+	}
+	return t.LoadDocuments(ctx, d, NeedListing)
+}
+
 // WantsDocuments reports whether documents must be listed to be fresh enough for n.
 func (t *Tree) WantsDocuments(d *Dir, n need) bool {
 	return d.Kind().HoldsDocuments() && !d.IsLocal() && !d.KnowsDocuments(n)
@@ -510,7 +521,9 @@ func (t *Tree) mergeDocumentLocked(d *Dir, doc *archive.Document, ext func(*arch
 		return []string{d.Shown.Unhide(e).Name}
 	}
 	if e.ServiceName == doc.Name || e.ServiceName == "" {
-		e.ServiceName = doc.Name
+		if doc.Listed() { // else the service has not said its name yet
+			e.ServiceName = doc.Name
+		}
 		return nil
 	}
 	// Renamed at the service.
@@ -531,6 +544,30 @@ func (t *Tree) arrivingLocked(d *Dir, name string) bool {
 	}
 	s := e.File.Load().Pending().State()
 	return s == spool.Sending || s == spool.Confirmed
+}
+
+// AddFolderLocked shows the entry of a folder that was made here, under the service's name for it. As in
+// Dir.AmendLocked the listing gets it, but that of all inboxes is requested again.
+// +checklocks:d.Mu
+func (t *Tree) AddFolderLocked(d *Dir, e *Entry, name string) {
+	d.Shown.Add(e)
+	if d.Kind() == InboxDir {
+		t.Service.OutdateInboxes()
+	}
+	t.Service.AmendFolder(d.ID(), e.Dir.ID(), name)
+	t.amendedLocked(d)
+}
+
+// amendedLocked has merged listings serve as before a change, but not those that are requested at this moment:
+// merged, they may undo it until they are merged again as the cache has changed them.
+// +checklocks:d.Mu
+func (t *Tree) amendedLocked(d *Dir) {
+	now := d.changes.Add(1)
+	for _, m := range []*Merged{&d.Subs, &d.Files} {
+		if m.asked.Changes == now-1 {
+			m.asked.Changes = now
+		}
+	}
 }
 
 // Lag returns how long changes made here outweigh listings.

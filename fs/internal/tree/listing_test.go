@@ -81,3 +81,54 @@ func TestOneListingAsksOnce(t *testing.T) {
 	}
 	wantShown(t, d, "a (1).pdf = 1", "a.pdf/ = 9")
 }
+
+// changing is a service whose folder changes while it lists it.
+type changing struct {
+	service
+	lists  int
+	during func()
+}
+
+func (s *changing) Documents(context.Context, archive.ID, archive.ListOptions) ([]archive.Document, error) {
+	s.lists++
+	s.during()
+	return docs("1 a.pdf", "2 b.pdf"), nil
+}
+
+func (s *changing) Children(context.Context, archive.ID) (archive.Structure, error) {
+	return archive.Structure{Free: true}, nil
+}
+
+func (s *changing) ContentInfo(context.Context, archive.ID, archive.Representation) (*archive.Content, error) {
+	return &archive.Content{Size: 1}, nil
+}
+
+// A change made here while the directory is listed outweighs that listing, and no other is requested. The
+// next one, when the ttl is over, outweighs the change.
+func TestChangeWhileADirectoryIsListed(t *testing.T) {
+	now := time.Unix(1e9, 0)
+	s := &changing{}
+	f := treeOf(s, func() time.Time { return now })
+	d := NewDir(f, FolderDir, 77, f.Inodes.Folder(77), f.Root, "Akten")
+	s.during = func() {
+		s.during = func() {}
+		d.Mu.Lock()
+		d.AmendLocked(2, nil)
+		d.Mu.Unlock()
+		d.Update(&archive.Document{ID: 3, Name: "c.pdf"})
+	}
+	for range 3 {
+		if err := d.Tree.Load(t.Context(), d, NeedListing); err != nil {
+			t.Fatal(err)
+		}
+	}
+	wantShown(t, d, "a.pdf = 1", "c.pdf = 3")
+	if s.lists != 1 {
+		t.Errorf("%d listings, want 1", s.lists)
+	}
+	now = now.Add(2 * f.Lag())
+	if err := d.Tree.Load(t.Context(), d, NeedListing); err != nil {
+		t.Fatal(err)
+	}
+	wantShown(t, d, "a.pdf = 1", "b.pdf = 2")
+}

@@ -3,6 +3,7 @@ package tree
 import (
 	"cmp"
 	"encoding/binary"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -213,10 +214,12 @@ const smallIndex = 64
 
 // nameIndex finds entries by their name. The zero value is empty.
 type nameIndex struct {
-	// sorted has all entries ordered by name. With a map it is nil until All makes it.
+	// sorted has all entries ordered by name. With a map it may be nil: then All makes it.
 	sorted []*Entry
 	// lent says that sorted was handed out and must not be written to.
-	lent  bool
+	lent bool
+	// edits counts changes of sorted since All, with a map: many of them cost more than sorting again.
+	edits int
 	names map[string]*Entry
 }
 
@@ -244,20 +247,29 @@ func (x *nameIndex) Get(name string) *Entry {
 func (x *nameIndex) put(e *Entry) {
 	if x.names != nil {
 		x.names[e.Name] = e
-		x.sorted = nil
-		return
+		if !x.edit() {
+			return
+		}
 	}
 	x.own(1)
 	at, ok := x.find(e.Name)
 	switch {
 	case ok:
 		x.sorted[at] = e
-	case len(x.sorted) < smallIndex:
+	case x.names != nil, len(x.sorted) < smallIndex:
 		x.sorted = slices.Insert(x.sorted, at, e)
 	default:
 		x.grow(len(x.sorted) + 1)
 		x.put(e)
 	}
+}
+
+// edit reports whether sorted, beside a map, is kept and changed.
+func (x *nameIndex) edit() bool {
+	if x.edits++; x.edits > smallIndex {
+		x.sorted, x.lent = nil, false
+	}
+	return x.sorted != nil
 }
 
 // grow switches to a map with room for n names.
@@ -273,8 +285,9 @@ func (x *nameIndex) grow(n int) {
 func (x *nameIndex) remove(name string) {
 	if x.names != nil {
 		delete(x.names, name)
-		x.sorted = nil
-		return
+		if !x.edit() {
+			return
+		}
 	}
 	if at, ok := x.find(name); ok {
 		x.own(0)
@@ -296,7 +309,7 @@ func (x *nameIndex) fill(entries []*Entry) {
 		x.grow(len(entries))
 		return
 	}
-	slices.SortFunc(x.sorted, func(a, b *Entry) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(x.sorted, byName)
 }
 
 // reserve makes room for exactly n more names.
@@ -312,19 +325,14 @@ func (x *nameIndex) reserve(n int) {
 
 // All returns the entries ordered by name. The slice must not be written to.
 func (x *nameIndex) All() []*Entry {
-	if x.names == nil {
-		x.lent = true
-		return x.sorted
+	if x.names != nil && x.sorted == nil {
+		x.sorted = slices.SortedFunc(maps.Values(x.names), byName)
 	}
-	if x.sorted == nil {
-		x.sorted = make([]*Entry, 0, len(x.names))
-		for _, e := range x.names {
-			x.sorted = append(x.sorted, e)
-		}
-		slices.SortFunc(x.sorted, func(a, b *Entry) int { return strings.Compare(a.Name, b.Name) })
-	}
+	x.lent, x.edits = true, 0
 	return x.sorted
 }
+
+func byName(a, b *Entry) int { return strings.Compare(a.Name, b.Name) }
 
 // Get returns the entry shown under a name, nil when none is known.
 func (s *nameSet) Get(name string) *Entry {

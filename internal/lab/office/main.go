@@ -12,6 +12,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"strings"
 	"time"
@@ -87,8 +88,10 @@ func readOptions(args []string) (o *options, w work, err error) {
 	case o.people < 2 || o.people > 99 || o.long < time.Minute:
 		return o, w, errors.New("there are 2 to 99 clients, for a minute at least")
 	}
-	w.documents = host.Old()
-	if word == "load" {
+	switch w.documents = host.Old(); word {
+	case "samba":
+		maps.Copy(w.documents, host.Large())
+	case "load":
 		w.documents = load.Documents(o.people)
 	}
 	return o, w, nil

@@ -21,11 +21,25 @@ const (
 	Letters  = Mandator + "/Letters"
 	Offers   = Mandator + "/Offers"
 	Inbox    = "inboxes/Administrator"
+	// Many has ManyDocuments documents, if they were there at the beginning.
+	Many = Mandator + "/Many"
 )
+
+// ManyDocuments is the number of documents in a large folder.
+const ManyDocuments = 100_000
 
 // Old are the documents of an archive at its beginning, by path.
 func Old() map[string]string {
 	return map[string]string{Letters + "/Old letter.txt": "An old letter.\n", Letters + "/a:b?.pdf": "%PDF-1.7\na question\n%%EOF\n", Offers + "/Old offer.txt": "An old offer.\n"}
+}
+
+// Large are documents for Many.
+func Large() map[string]string {
+	all := make(map[string]string, ManyDocuments)
+	for i := range ManyDocuments {
+		all[fmt.Sprintf("%s/Rechnung Nr. %06d.txt", Many, i)] = fmt.Sprintf("Rechnung %d\n", i)
+	}
+	return all
 }
 
 // key is the API key of the service, which only this machine can reach.

@@ -31,6 +31,27 @@ func (h *Host) Uploads(ctx context.Context) (all []Upload, err error) {
 	return all, err
 }
 
+// Requests is how many requests of an operation the mount has sent.
+func (h *Host) Requests(ctx context.Context, operation string) (n int, err error) {
+	out, err := h.run(ctx, h.program, "status", "--json", h.Mount)
+	if err != nil {
+		return 0, err
+	}
+	var status struct {
+		Requests []struct {
+			Operation string `json:"operation"`
+			Requests  int    `json:"requests"`
+		} `json:"requests"`
+	}
+	err = json.Unmarshal([]byte(out), &status)
+	for _, r := range status.Requests {
+		if r.Operation == operation {
+			n += r.Requests
+		}
+	}
+	return n, err
+}
+
 // Export is what the mount has of an upload.
 func (h *Host) Export(ctx context.Context, id string) ([]byte, error) {
 	dir, err := os.MkdirTemp(h.dir, "export-*")

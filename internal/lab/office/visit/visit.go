@@ -61,6 +61,8 @@ type visit struct {
 	old      map[string]string // documents of the archive at its beginning
 	// want are the documents that the archive has to have, as want keys: how often each.
 	want map[document]int
+	// lists is how many lists of documents the mount had requested before the last step of many.
+	lists int
 	// sent are the contents that may have gone to the service.
 	sent map[[sha256.Size]byte]string
 }
@@ -84,9 +86,10 @@ type plan struct {
 	deeds           []deed
 }
 
-// Go visits the share of a machine, those of two machines, and one with a mount for each person.
+// Go visits the share of a machine, those of two machines, one with a mount for each person, and one with a
+// large folder.
 func Go(ctx context.Context, a *host.Archive, log func(format string, args ...any)) (all []Chapter, err error) {
-	for _, one := range []func(context.Context, *host.Archive, func(string, ...any)) ([]Chapter, error){alone, pair, each} {
+	for _, one := range []func(context.Context, *host.Archive, func(string, ...any)) ([]Chapter, error){alone, pair, each, large} {
 		chapters, err := one(ctx, a, log)
 		if err != nil {
 			return nil, err
