@@ -13,6 +13,8 @@ type PDF struct {
 	// Table is the offset of the cross-reference table that its end names, from Start on with most
 	// programs; -1 if it names none.
 	Table int64
+	// Whole says that its end is there.
+	Whole bool
 }
 
 const (
@@ -38,7 +40,7 @@ var (
 )
 
 // FindPDF looks for a PDF, which may have up to 1,024 other bytes in front of it and any behind. is says
-// that there is one. The error is ErrIncomplete if its end is missing.
+// that there is one.
 func FindPDF(c Content) (pdf PDF, is bool, err error) {
 	head, err := slice(c, 0, 2*inFront)
 	if err != nil {
@@ -56,7 +58,7 @@ func FindPDF(c Content) (pdf PDF, is bool, err error) {
 	}
 	end, err := findLast(c, eof)
 	if err != nil || end < pdf.Start {
-		return pdf, true, orIncomplete(err)
+		return pdf, true, err
 	}
 	before, err := slice(c, max(pdf.Start, end-around), min(around, end-pdf.Start))
 	if err != nil {
@@ -66,26 +68,19 @@ func FindPDF(c Content) (pdf PDF, is bool, err error) {
 	if err != nil {
 		return pdf, true, err
 	}
-	if pdf.Table = lastNumber(startxref, before); body.Match(after) {
-		return pdf, true, ErrIncomplete // the end of an earlier version, or of a file that is in it
-	}
-	length, at := end-pdf.Start, max(0, pdf.Table)
-	table, err := slice(c, pdf.Start+at, min(around, max(0, length-at)))
+	pdf.Table = lastNumber(startxref, before)
+	length := end - pdf.Start
+	at := min(max(0, pdf.Table), length)
+	table, err := slice(c, pdf.Start+at, min(around, length-at))
 	if err != nil {
 		return pdf, true, err
 	}
 	ahead := max(pdf.Table, lastNumber(previous, before), lastNumber(previous, table))
-	if meant := lastNumber(linearised, head[pdf.Start:]); meant > length+int64(len(eof)) && (pdf.Table == 0 || ahead > length) {
-		return pdf, true, ErrIncomplete // the end of the first page
-	}
+	meant := lastNumber(linearised, head[pdf.Start:])
+	firstPage := meant > length+int64(len(eof)) && (pdf.Table == 0 || ahead > length)
+	earlier := body.Match(after) // or the end of a file that is in it
+	pdf.Whole = !firstPage && !earlier
 	return pdf, true, nil
-}
-
-func orIncomplete(err error) error {
-	if err == nil {
-		return ErrIncomplete
-	}
-	return err
 }
 
 // lastNumber returns the number in the last match of a pattern, -1 if there is none.

@@ -44,7 +44,8 @@ func Check(c Content) error {
 			whole, err = t.whole()
 			break
 		}
-		_, _, err = FindPDF(c)
+		pdf, is, damage := FindPDF(c)
+		whole, err = !is || pdf.Whole, damage
 	}
 	if err == nil && !whole {
 		return ErrIncomplete

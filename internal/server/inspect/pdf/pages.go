@@ -39,7 +39,7 @@ func Pages(r io.ReaderAt, size int64) (int, error) {
 		return 0, err
 	case !is:
 		return 0, ErrUncounted
-	case found.Table < 0:
+	case !found.Whole, found.Table < 0:
 		return 0, whole.ErrIncomplete
 	}
 	n, err := pagesFrom(r, size, found.Start, found.Table)
