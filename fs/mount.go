@@ -67,6 +67,9 @@ func (f *FileSystem) mount(dir string, detach func() error) (*Mount, error) {
 	}
 	f.kernel.Passthrough.Begin(asBacker(server))
 	f.kernel.Mounts.Learn(dir)
+	if unseen := f.unseen(); unseen != "" {
+		f.log.Warnf("the mount cannot look at %s: what is killed while it writes seems to have finished", unseen)
+	}
 	m := &Mount{Dir: dir, fs: f, server: server, conn: conn, ended: make(chan struct{}), releasing: make(chan struct{})}
 	if f.opts.Herald != nil && f.opts.Watch > 0 && !f.opts.ReadOnly && f.opts.People == nil {
 		f.kernel.Announcements.Start(f.opts.Herald, dir)

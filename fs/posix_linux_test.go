@@ -15,7 +15,6 @@ const (
 )
 
 var notHere = map[string]string{
-	"Fallocate":                  "space is not reserved; programs then write",
 	"FallocateKeepSize":          "space is not reserved; programs then write",
 	"FcntlFlockLocksFile":        "locks are the kernel's, which keeps those of flock and fcntl apart",
 	"FileBasic":                  "modes are the mount's, not a file's",

@@ -59,6 +59,9 @@ type Status struct {
 	People *PeopleStatus `json:"people,omitempty"`
 	// Disk says why the disk of StateDir takes no files; empty while it does.
 	Disk string `json:"disk,omitempty"`
+	// Unseen are the programs that the mount cannot look at, in words: one that is killed while it writes
+	// seems to have finished. Empty if it can look at all.
+	Unseen string `json:"unseen,omitempty"`
 	// LastErrors are the last few errors, newest first. While the service is away the first says why.
 	LastErrors []Failure `json:"last-errors,omitempty"`
 	// LastRefusals are the last few refusals, newest first.
@@ -179,7 +182,7 @@ func (f *FileSystem) Status() Status {
 	used, _ := f.staging.Spool.Usage()
 	s := Status{
 		Version: f.opts.Version, Service: f.opts.Source, Mounted: f.Started, PID: f.opts.PID, Restarts: f.opts.Restarts, StateDir: f.opts.StateDir,
-		Content: string(f.opts.Mode), ReadOnly: f.opts.ReadOnly, Health: HealthOK, LastErrors: failures, LastRefusals: f.Errnos.Refusals(),
+		Content: string(f.opts.Mode), ReadOnly: f.opts.ReadOnly, Health: HealthOK, Unseen: f.unseen(), LastErrors: failures, LastRefusals: f.Errnos.Refusals(),
 		Requests: f.Service.Archive.Stats(),
 		Cache: CacheStatus{
 			Folders: f.Service.Children.Stats(), Documents: f.Service.Documents.Stats(), Inboxes: f.Service.Inboxes.Stats(),
@@ -223,4 +226,12 @@ func (f *FileSystem) Status() Status {
 		s.Uploads.List = append(s.Uploads.List, info)
 	}
 	return s
+}
+
+// unseen says which programs that write the mount cannot look at; empty if there are none.
+func (f *FileSystem) unseen() string {
+	if f.opts.ReadOnly {
+		return ""
+	}
+	return f.kernel.Mounts.Unseen(f.opts.AllowOther)
 }

@@ -18,8 +18,12 @@ const (
 	Inherited
 	// Killed says that a signal killed the process; the file is what it had got to.
 	Killed
-	// Unknown says that the process cannot be looked at, is inside execve, or still has the file
-	// mapped, or that another process than the opener closed it, perhaps as the last one. The end
-	// shows at release.
+	// Stopped says that the process is an rsync that was stopped, and keeps what it had got to.
+	Stopped
+	// Unknown says that the process is inside execve, or still has the file mapped, or that another
+	// process than the opener closed it, perhaps as the last one. The end shows at release.
 	Unknown
+	// Unseen says that the process cannot be looked at (Mounts.Unseen): it may have been killed. The end shows
+	// at release.
+	Unseen
 )

@@ -86,14 +86,17 @@ func look(pid uint32, opener int, ino uint64, mounts *Mounts) Meaning {
 	buf := make([]byte, 0, procRoom)
 	status := taskStatus(pid, buf)
 	group := tgid(status)
-	if group == 0 {
-		return Unknown
+	if group == 0 || mounts.foreign() {
+		return Unseen
 	}
 	if inExec(status) {
 		if group == opener || opener == 0 {
 			return Unknown
 		}
 		return More // what a program starts does not get what that has open
+	}
+	if rsync, stopped := rsyncOf(status); rsync && stopped && group == opener {
+		return Stopped
 	}
 	// The only thread of a process waits for us: it starts no others meanwhile, and had no descriptors
 	// any more if it were exiting.

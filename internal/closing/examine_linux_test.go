@@ -173,11 +173,11 @@ func TestCloseByTheLiving(t *testing.T) {
 	if got := look(uint32(own), 0); got != Unknown {
 		t.Errorf("with an opener of another pid namespace: got %d, want unknown", got)
 	}
-	if got := look(0, own); got != Unknown {
-		t.Errorf("by a process of another pid namespace: got %d, want unknown", got)
+	if got := look(0, own); got != Unseen {
+		t.Errorf("by a process of another pid namespace: got %d, want unseen", got)
 	}
-	if got := look(nobody, own); got != Unknown {
-		t.Errorf("by a process that is gone: got %d, want unknown", got)
+	if got := look(nobody, own); got != Unseen {
+		t.Errorf("by a process that is gone: got %d, want unseen", got)
 	}
 	if err := f.Close(); err != nil {
 		t.Fatal(err)
@@ -248,5 +248,43 @@ func TestSignals(t *testing.T) {
 	}
 	if set := signals([]byte(status), "SigBlk:"); set != 0 {
 		t.Errorf("got %#x of a set that is not there", set)
+	}
+}
+
+// An rsync that was stopped ignores the signal by which its processes end each other.
+func TestRsyncOf(t *testing.T) {
+	for _, test := range []struct {
+		status         string
+		rsync, stopped bool
+	}{
+		{"Name:\trsync\nSigIgn:\t0000000000001000\nSigCgt:\t0000000000014a03\n", true, false},
+		{"Name:\trsync\nSigIgn:\t0000000000001a00\nSigCgt:\t0000000000014003\n", true, true},
+		{"Name:\tcp\nSigIgn:\t0000000000001a00\n", false, true},
+		{"", false, false},
+	} {
+		if rsync, stopped := rsyncOf([]byte(test.status)); rsync != test.rsync || stopped != test.stopped {
+			t.Errorf("%q: rsync %v, stopped %v", test.status, rsync, stopped)
+		}
+	}
+}
+
+func TestHiddenProcesses(t *testing.T) {
+	for options, want := range map[string]bool{
+		"rw": false, "rw,hidepid=0": false, "rw,hidepid=off": false, "rw,hidepid=2": true, "rw,gid=4,hidepid=invisible": true, "rw,hidepid=ptraceable": true,
+	} {
+		if got := hides([]mount{{point: "/", options: "hidepid=2"}, {point: "/proc", options: options}}); got != want {
+			t.Errorf("%s hides: %v", options, got)
+		}
+	}
+}
+
+// What cannot be looked at is told from what is known to hold nothing any more.
+func TestCloseByAProcessThatIsNotSeen(t *testing.T) {
+	own := uint32(os.Getpid())
+	if got := look(own, int(own), 1, &Mounts{proc: true}); got != Unseen {
+		t.Errorf("with the /proc of another PID namespace: %d", got)
+	}
+	if otherProc() {
+		t.Error("the /proc of the test is that of another PID namespace")
 	}
 }

@@ -15,18 +15,28 @@ type Mounts struct {
 	// dev is major:minor.
 	dev   string              // +checklocks:mu
 	known map[string]struct{} // +checklocks:mu
+	// proc says that /proc has the processes of another PID namespace.
+	proc bool // +checklocks:mu
 }
 
 // Learn finds the device number of the mount at mountpoint.
 func (m *Mounts) Learn(mountpoint string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	m.proc = otherProc()
 	for _, at := range mountsOf("self") {
 		if at.point == mountpoint {
 			m.dev = at.dev // the last one is on top
 			m.known = map[string]struct{}{at.id: {}}
 		}
 	}
+}
+
+// foreign reports whether /proc tells nothing of the processes whose ids we get.
+func (m *Mounts) foreign() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.proc
 }
 
 // ours reports whether the mount id that the process pid uses is one of ours.
@@ -63,7 +73,7 @@ func (m *Mounts) device(hex string) bool {
 }
 
 // mount is a line of mountinfo.
-type mount struct{ id, dev, point string }
+type mount struct{ id, dev, point, options string }
 
 // mountsOf returns the mounts that a process sees, none when it is gone.
 func mountsOf(pid string) []mount {
@@ -74,7 +84,7 @@ func mountsOf(pid string) []mount {
 	var all []mount
 	for line := range strings.Lines(string(text)) { // as long as the options of an overlay make it
 		if fields := strings.Fields(line); len(fields) > 4 {
-			all = append(all, mount{fields[0], fields[2], unescapeMount(fields[4])})
+			all = append(all, mount{fields[0], fields[2], unescapeMount(fields[4]), fields[len(fields)-1]})
 		}
 	}
 	return all

@@ -6,3 +6,6 @@ package closing
 type Mounts struct{}
 
 func (*Mounts) Learn(string) {}
+
+// Unseen names no program: the kernel extension tells which process closes a file.
+func (*Mounts) Unseen(bool) string { return "" }

@@ -70,6 +70,7 @@ type State struct {
 	Away   string // why the service does not answer; empty if it does
 	Disk   string // why the disk of its state takes no files; empty if it does
 	Failed int    // uploads
+	Unseen string // the programs that it cannot look at; empty if there are none
 }
 
 const mountCheck = "mount"
@@ -97,8 +98,16 @@ func Mount(dir string, err error, s State) Finding {
 		return Warn(mountCheck, dir+" takes no files: "+s.Disk, "make the disk of its state directory writable, or make room on it")
 	case s.Failed > 0:
 		return Warn(mountCheck, fmt.Sprintf("%s works; uploads that failed: %d", dir, s.Failed), "archivefs uploads list "+Quoted(dir)+" shows them")
+	case s.Unseen != "":
+		return Unseen(mountCheck, dir+" works, but", s.Unseen)
 	}
 	return Fine(mountCheck, dir+" works")
+}
+
+// Unseen explains that a mount cannot look at some programs.
+func Unseen(check, what, programs string) Finding {
+	return Warn(check, what+" cannot look at "+programs+": what is killed while it writes seems to have finished",
+		"mount in the PID namespace of these programs, with its /proc")
 }
 
 // Share explains what a share of Samba lacks that exports the archive at dir.

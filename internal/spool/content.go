@@ -36,6 +36,10 @@ type content struct {
 	digest digest       // +checklocks:mu
 	// begun is up to where the disk was told to begin to write.
 	begun int64 // +checklocks:mu
+	// written is up to where something was written, and announced what it was when the length was last
+	// set beyond it.
+	written   int64 // +checklocks:mu
+	announced int64 // +checklocks:mu
 	// sealed says that the bytes do not change.
 	sealed bool // +checklocks:mu
 	// changes counts the changes of the bytes, and durable those that were made durable with all
@@ -53,11 +57,12 @@ type content struct {
 	gone bool // +checklocks:files
 }
 
-// load says that the file has so many bytes, durable or not.
-func (c *content) load(size int64, durable bool) {
+// load says that the file has so many bytes, durable or not, of which the last were never written.
+func (c *content) load(size, unwritten int64, durable bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.size.Store(size)
+	c.written = size - unwritten
 	if c.changes = 1; durable {
 		c.durable = 1
 	}
@@ -164,6 +169,7 @@ func (c *content) writeAt(p []byte, off int64) (int, error) {
 	}
 	c.budget.done(int64(len(p)), grow, end-size)
 	c.size.Store(end)
+	c.written = max(c.written, off+int64(n))
 	if behind := c.digest.wrote(p[:n], off); behind {
 		go c.catchUp()
 	}
@@ -200,7 +206,21 @@ func (c *content) truncate(size int64) error {
 	c.budget.done(grow, grow, size-old)
 	c.size.Store(size)
 	c.digest.cut(size)
+	if c.written = min(c.written, size); size > old {
+		c.announced = c.written
+	}
 	return nil
+}
+
+// unwritten is how many bytes at the end were announced and never written. Whoever sets a length before
+// it writes means to write so much; one set behind the last write is the end of a sparse file.
+func (c *content) unwritten() int64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.written > 0 && c.written == c.announced {
+		return 0
+	}
+	return c.size.Load() - c.written
 }
 
 // beginSync has the disk begin to write what it was not told of yet.

@@ -369,3 +369,81 @@ func BenchmarkWriteAt(b *testing.B) {
 		})
 	}
 }
+
+// A length that was set before the bytes were written is a promise; one that was set behind them is the
+// end of a file with holes.
+func TestCommitOfALengthThatWasAnnounced(t *testing.T) {
+	const most = 1 << 20
+	for name, test := range map[string]struct {
+		steps     func(u *Upload) error
+		unwritten int64
+	}{
+		"announced and half written":       {func(u *Upload) error { return errors.Join(u.Truncate(most), put(u, 0, most/2)) }, most / 2},
+		"announced and written":            {func(u *Upload) error { return errors.Join(u.Truncate(most), put(u, 0, most)) }, 0},
+		"announced alone":                  {func(u *Upload) error { return u.Truncate(most) }, most},
+		"written from its end":             {func(u *Upload) error { return errors.Join(u.Truncate(most), put(u, most-4, 4), put(u, 0, 4)) }, 0},
+		"announced and given up":           {func(u *Upload) error { return errors.Join(u.Truncate(most), put(u, 0, 9), u.Truncate(9)) }, 0},
+		"emptied and written anew":         {func(u *Upload) error { return errors.Join(u.Truncate(most), u.Truncate(0), put(u, 0, 9)) }, 0},
+		"a hole at the end":                {func(u *Upload) error { return errors.Join(put(u, 0, 9), u.Truncate(most)) }, 0},
+		"a hole at the end, a new head":    {func(u *Upload) error { return errors.Join(put(u, 0, 9), u.Truncate(most), put(u, 0, 4)) }, 0},
+		"a head, announced, half written":  {func(u *Upload) error { return errors.Join(put(u, 0, 9), u.Truncate(most), put(u, 9, 4)) }, most - 13},
+		"announced twice, the second kept": {func(u *Upload) error { return errors.Join(u.Truncate(9), put(u, 0, 9), u.Truncate(20), put(u, 9, 11)) }, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, _ := open(t, t.TempDir())
+			u := create(t, s, Record{Name: "x"}, "")
+			must(t, test.steps(u))
+			want := ""
+			if test.unwritten > 0 {
+				want = fmt.Sprintf("announced %d bytes, the last %d were never written", u.Size(), test.unwritten)
+			}
+			if err := u.Commit(); (want == "") != (err == nil) || err != nil && err.Error() != want {
+				t.Fatalf("got %v, want %q", err, want)
+			}
+		})
+	}
+}
+
+// What was announced is known to the next run, and a person may send what there is of it.
+func TestAnnouncedLengthAcrossRuns(t *testing.T) {
+	s, _ := open(t, t.TempDir())
+	u := create(t, s, Record{Name: "x"}, "")
+	must(t, errors.Join(u.Truncate(100), put(u, 0, 40), u.Keep()))
+	s = reopen(t, s)
+	u = again(t, s, u)
+	if err := u.Commit(); err == nil || !strings.Contains(err.Error(), "the last 60 ") {
+		t.Fatalf("kept and taken up again: %v", err)
+	}
+	must(t, put(u, 40, 10))
+	must(t, u.CommitAs(func(r *Record) { r.Rest, r.Queued = 1, true }))
+	r := u.Record()
+	if err := r.Lacks(); err == nil || !strings.Contains(err.Error(), "the last 50 ") {
+		t.Fatalf("while it settles: %v", err)
+	}
+	must(t, errors.Join(u.Reopen(), u.Fail("half", true)))
+	if err := u.Retry(); !errors.Is(err, ErrIncomplete) {
+		t.Fatalf("retried: %v", err)
+	}
+	must(t, u.RetryAsItIs())
+	must(t, errors.Join(u.Recall(), u.Recommit()))
+}
+
+// The mark of rsync holds until the bytes change.
+func TestCommitOfWhatWasStopped(t *testing.T) {
+	s, _ := open(t, t.TempDir())
+	u := create(t, s, Record{Name: "x"}, "half")
+	must(t, errors.Join(u.Update(func(r *Record) { r.Stopped = true }), u.Keep()))
+	s = reopen(t, s)
+	u = again(t, s, u)
+	if err := u.Commit(); !errors.Is(err, ErrStopped) {
+		t.Fatalf("got %v, want that it was stopped", err)
+	}
+	must(t, put(u, 4, 4))
+	must(t, u.Commit())
+}
+
+// put writes n bytes at off.
+func put(u *Upload, off int64, n int) error {
+	_, err := u.WriteAt(make([]byte, n), off)
+	return err
+}

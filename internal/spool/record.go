@@ -1,6 +1,7 @@
 package spool
 
 import (
+	"fmt"
 	"maps"
 	"path"
 	"slices"
@@ -70,6 +71,8 @@ type Record struct {
 	Xattrs map[string][]byte `json:"xattrs,omitempty"`
 	// Mtime is a modification time that was set, zero for none.
 	Mtime time.Time `json:"mtime,omitzero"`
+	// Stopped says that rsync was stopped while it wrote it. It ends with the next change of the bytes.
+	Stopped bool `json:"stopped,omitempty"`
 
 	// Owned by the spool, with Version, ID, State, Closed, Created and Changed.
 
@@ -83,6 +86,8 @@ type Record struct {
 	// is none. For a local or failed file Size is its length all the same.
 	Size   int64  `json:"size"`
 	SHA256 string `json:"sha256,omitempty"`
+	// Unwritten is how many of its last bytes were announced, by the length, and never written.
+	Unwritten int64 `json:"unwritten,omitempty"`
 	// SentID is the idempotency key: the user's external id, else "archivefs-" and a UUID.
 	SentID string `json:"sentId,omitempty"`
 	// SentName, SentFolder, SentReplace and SentSHA256 are what was sent last, and where.
@@ -146,7 +151,7 @@ func (r *Record) clone() Record {
 func (r *Record) keepOwned(next *Record) {
 	next.Version, next.ID, next.State, next.Closed = r.Version, r.ID, r.State, r.Closed
 	next.Directory, next.Boot, next.Announced = r.Directory, r.Boot, r.Announced
-	next.Created, next.Changed, next.Size, next.SHA256 = r.Created, r.Changed, r.Size, r.SHA256
+	next.Created, next.Changed, next.Size, next.SHA256, next.Unwritten = r.Created, r.Changed, r.Size, r.SHA256, r.Unwritten
 	next.SentID, next.SentName, next.SentFolder = r.SentID, r.SentName, r.SentFolder
 	next.SentReplace, next.SentSHA256 = r.SentReplace, r.SentSHA256
 	next.Split, next.Baseline, next.Doubtful, next.Refused = r.Split, slices.Clone(r.Baseline), r.Doubtful, r.Refused
@@ -176,6 +181,17 @@ func (r *Record) StaysHere() bool { return r.State == Created && r.Closed && !r.
 // a file is whole, and takes its checksum.
 func (r *Record) Incomplete() bool {
 	return r.State == Failed && !r.Directory && (r.SHA256 == "" || r.Size == 0)
+}
+
+// Lacks returns why its bytes are not all that its writer meant, nil if nothing says so.
+func (r *Record) Lacks() error {
+	switch {
+	case r.Stopped:
+		return ErrStopped
+	case r.Unwritten > 0:
+		return fmt.Errorf("announced %d bytes, the last %d were never written", r.Size, r.Unwritten)
+	}
+	return nil
 }
 
 // inDoubt reports whether the archive may have it from an earlier attempt.

@@ -24,7 +24,7 @@ func full() Record {
 			Keywords: []string{"a,b"}, Types: []string{"t"}, Metadata: []archive.KeyValue{{Key: "k", Value: "v"}}, ExternalID: "e",
 			EmailImportOrder: archive.EmailOnly, ForceNew: archive.FlagFalse,
 		},
-		AutoExport: true, Xattrs: map[string][]byte{"user.x": {0, 255}}, Mtime: at, Boot: "b", Announced: "b", Size: 3, SHA256: sum("abc"),
+		AutoExport: true, Xattrs: map[string][]byte{"user.x": {0, 255}}, Mtime: at, Stopped: true, Boot: "b", Announced: "b", Size: 3, SHA256: sum("abc"), Unwritten: 1,
 		SentID: "e", SentName: "d", SentFolder: 7, SentReplace: 3, SentSHA256: sum("abc"), Split: true,
 		Baseline: []archive.ID{1, 2}, Doubtful: true, Refused: true, Attempts: 2, Reason: "r", Document: 9, Had: "h",
 	}
@@ -61,8 +61,8 @@ func TestRecordForm(t *testing.T) {
 		`"within":"0123456789ab","inbox":true,"path":"Muster GmbH/Rechnungen","local":[".Trash-1000","files"],"name":"ü.pdf",` +
 		`"documentName":"d","temporary":true,"forgotten":"2024-05-06T07:08:09.00000001Z","replace":3,"keywords":["a,b"],"types":["t"],` +
 		`"metadata":[{"Key":"k","Value":"v"}],"externalId":"e","emailImportOrder":"EMAIL_ONLY","forceNew":1,"autoExport":true,` +
-		`"xattrs":{"user.x":"AP8="},"mtime":"2024-05-06T07:08:09.00000001Z","boot":"b","announced":"b","size":3,` +
-		`"sha256":"ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad","sentId":"e","sentName":"d","sentFolder":7,` +
+		`"xattrs":{"user.x":"AP8="},"mtime":"2024-05-06T07:08:09.00000001Z","stopped":true,"boot":"b","announced":"b","size":3,` +
+		`"sha256":"ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad","unwritten":1,"sentId":"e","sentName":"d","sentFolder":7,` +
 		`"sentReplace":3,"sentSha256":"ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad","split":true,"baseline":[1,2],` +
 		`"doubtful":true,"refused":true,"attempts":2,"reason":"r","document":9,"had":"h"}` + "\n"
 	r := full()
@@ -80,7 +80,7 @@ func TestOwnedFieldsAreKept(t *testing.T) {
 	v, was := reflect.ValueOf(next), reflect.ValueOf(full())
 	descriptive := map[string]bool{
 		"Visible": true, "Queued": true, "Rest": true, "Written": true, "UID": true, "ByRoot": true, "Folder": true, "Within": true, "Inbox": true, "Path": true, "Local": true, "Name": true, "DocumentName": true,
-		"Temporary": true, "Forgotten": true, "Replace": true, "Attributes": true, "AutoExport": true, "Xattrs": true, "Mtime": true,
+		"Temporary": true, "Forgotten": true, "Replace": true, "Attributes": true, "AutoExport": true, "Xattrs": true, "Mtime": true, "Stopped": true,
 	}
 	for i := range v.NumField() {
 		name := v.Type().Field(i).Name

@@ -1,6 +1,7 @@
 package spool
 
 import (
+	"errors"
 	"fmt"
 	"syscall"
 )
@@ -107,6 +108,9 @@ func (e *StateError) Error() string {
 
 // Unwrap returns EBUSY.
 func (e *StateError) Unwrap() error { return syscall.EBUSY }
+
+// ErrStopped says that rsync kept what it had of a file when it was stopped.
+var ErrStopped = errors.New("rsync was stopped before it had all of it")
 
 // notSent is why something does not go to the archive. It is EPERM.
 type notSent string

@@ -101,9 +101,16 @@ func (u *Upload) commitLocked(ev event, next *Record) error {
 	defer u.content.release()
 	u.content.seal(true)
 	defer u.seal()
-	size := u.Size()
-	if size == 0 {
+	if next.Size = u.Size(); ev.name == onCommit.name {
+		next.Unwritten = u.content.unwritten()
+	}
+	switch err := next.Lacks(); {
+	case next.Size == 0:
 		return ErrEmpty
+	case ev.name == onRetry.name: // as it is
+		next.Stopped, next.Unwritten = false, 0
+	case err != nil && next.Rest == 0: // else whoever sends it asks
+		return err
 	}
 	sum, err := u.content.sum()
 	if err != nil {
@@ -122,7 +129,7 @@ func (u *Upload) commitLocked(ev event, next *Record) error {
 	return u.transitLocked(ev, as, func(r *Record) {
 		*r = *next
 		r.Visible = r.Visible && u.State() == Failed // in its folder again
-		r.Closed, r.Reason, r.Size, r.SHA256 = false, "", size, sum
+		r.Closed, r.Reason, r.SHA256 = false, "", sum
 		if r.SentSHA256 != sum {
 			r.forgetSent()
 		}
@@ -149,7 +156,7 @@ func (u *Upload) reopenLocked() error {
 		return nil
 	}
 	return u.transitLocked(onReopen, synced, func(r *Record) {
-		r.Closed, r.Queued, r.Size, r.SHA256, r.Reason = false, false, 0, "", ""
+		r.Closed, r.Queued, r.Size, r.SHA256, r.Reason, r.Stopped = false, false, 0, "", "", false
 	})
 }
 
@@ -203,6 +210,7 @@ func (u *Upload) KeepRefused(reason string) error {
 	}
 	return u.transitLocked(onKeep, synced, func(r *Record) {
 		r.Closed, r.Queued, r.Size, r.Reason = true, false, size, archive.Printable(reason)
+		r.Unwritten = u.content.unwritten()
 	})
 }
 
@@ -223,7 +231,10 @@ func (u *Upload) Fail(reason string, visible bool) error {
 			u.log.Warn(err)
 		}
 	}
-	return u.transitLocked(onFail, synced, func(r *Record) { r.fail(reason, visible, u.Size()) })
+	return u.transitLocked(onFail, synced, func(r *Record) {
+		r.fail(reason, visible, u.Size())
+		r.Unwritten = u.content.unwritten()
+	})
 }
 
 // Retry makes a failed upload committed again, and queued, so that Deliver sends it; when

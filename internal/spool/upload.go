@@ -61,7 +61,7 @@ func newUpload(s *Spool, r Record, end, size int64, durable bool) *Upload {
 		content: content{path: filepath.Join(dir, dataFile(r.ID)), budget: &s.budget, saw: s.saw, sealed: r.State != Created},
 	}
 	u.content.log = u.log
-	u.content.load(size, durable)
+	u.content.load(size, r.Unwritten, durable)
 	u.rec.Store(&r)
 	return u
 }

@@ -6,7 +6,9 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"image/jpeg"
 	"io"
+	"strings"
 )
 
 // ErrIncomplete says that a file visibly lacks its end.
@@ -20,8 +22,8 @@ type Content interface {
 
 // Check returns ErrIncomplete for a PDF, a picture (JPEG, TIFF, PNG), a ZIP-based file or one of
 // the older Office (.doc, .xls, .msg) that visibly lacks its end: most file managers end a
-// cancelled copy with a normal close, so only the content shows it. Another error says that c
-// could not be read. Of a large file little is read.
+// cancelled copy with a normal close, so only the content shows it. What stands behind the end does
+// not matter. Another error says that c could not be read. Of a large file that is whole little is read.
 func Check(c Content) error {
 	head, err := slice(c, 0, 1024)
 	if err != nil {
@@ -29,15 +31,10 @@ func Check(c Content) error {
 	}
 	whole := true
 	switch {
-	case bytes.HasPrefix(bytes.TrimLeft(head, "\xef\xbb\xbf\r\n\t "), []byte("%PDF-")):
-		// The last line is %%EOF (ISO 32000-1, 7.5.5); readers look for it in the last
-		// kilobyte, some writers append a little more.
-		whole, err = endHolds(c, 4<<10, "%%EOF")
 	case bytes.HasPrefix(head, []byte{0xff, 0xd8, 0xff}):
 		whole, err = wholeJPEG(c)
 	case bytes.HasPrefix(head, []byte("PK\x03\x04")):
-		// The end record of 22 bytes may be followed by a comment of 64 KiB (APPNOTE.TXT 4.3.16).
-		whole, err = endHolds(c, 22+64<<10, "PK\x05\x06")
+		whole, err = wholeZIP(c)
 	case bytes.HasPrefix(head, []byte(pngHead)):
 		whole, err = wholePNG(c)
 	case bytes.HasPrefix(head, []byte(oleHead)):
@@ -45,7 +42,10 @@ func Check(c Content) error {
 	default:
 		if t, is := asTIFF(c, head); is {
 			whole, err = t.whole()
+			break
 		}
+		pdf, is, damage := FindPDF(c)
+		whole, err = !is || pdf.Whole, damage
 	}
 	if err == nil && !whole {
 		return ErrIncomplete
@@ -62,21 +62,71 @@ func slice(c Content, off, n int64) ([]byte, error) {
 	return p, nil
 }
 
-// endHolds reports whether mark stands in the last n bytes.
-func endHolds(c Content, n int64, mark string) (bool, error) {
-	tail, err := slice(c, max(0, c.Size()-n), n)
-	return bytes.Contains(tail, []byte(mark)), err
+// piece is how much of a file is searched at once, in bytes.
+const piece = 256 << 10
+
+// used is the length of a file without the blanks and NULs at its end, which downloads and old programs
+// append.
+func used(c Content) (int64, error) {
+	end := c.Size()
+	for n := int64(around); end > 0; n = piece {
+		p, err := slice(c, max(0, end-n), min(n, end))
+		if err != nil {
+			return 0, err
+		}
+		if p = bytes.TrimRight(p, "\x00\t\n\f\r "); len(p) > 0 {
+			return max(0, end-n) + int64(len(p)), nil
+		}
+		end -= n
+	}
+	return 0, nil
 }
 
-// wholeJPEG reports whether an end of image (EOI) follows the start of the picture's
-// data (SOS): a thumbnail before it has an end of its own, and cameras append films
-// behind it (ITU-T T.81, B.1 and B.2).
+// findLast returns where mark stands last, -1 if not among the last 16 MiB that are used.
+func findLast(c Content, mark string) (int64, error) {
+	const most = 16 << 20
+	end, err := used(c)
+	for n, from := int64(around), max(0, end-most); err == nil && end > from; n = piece {
+		at := max(from, end-n)
+		p, err := slice(c, at, end-at+int64(len(mark))-1)
+		if err != nil {
+			return -1, err
+		}
+		if i := bytes.LastIndex(p, []byte(mark)); i >= 0 {
+			return at + int64(i), nil
+		}
+		end = at
+	}
+	return -1, err
+}
+
+// wholeZIP reports whether the end record follows the directory that it describes (APPNOTE.TXT, 4.3.16):
+// one further in front is that of a file in the archive.
+func wholeZIP(c Content) (bool, error) {
+	const near = 64 << 10 // what ZIP64 and signatures put between them, generously
+	at, err := findLast(c, "PK\x05\x06")
+	if err != nil || at < 0 {
+		return false, err
+	}
+	record, err := slice(c, at, 22)
+	if err != nil || len(record) < 22 {
+		return false, err
+	}
+	size, offset := binary.LittleEndian.Uint32(record[12:]), binary.LittleEndian.Uint32(record[16:])
+	gap := at - int64(size) - int64(offset)
+	return size == 1<<32-1 || offset == 1<<32-1 || gap >= 0 && gap < near, nil
+}
+
+// wholeJPEG reports whether an end of image (EOI) follows the start of the picture's data (SOS): a
+// thumbnail before it has an end of its own, and cameras append films behind it (ITU-T T.81, B.1 and
+// B.2). Without one the picture is whole if all its lines can be decoded: some cameras leave it out.
 func wholeJPEG(c Content) (bool, error) {
 	const (
-		sos  = 0xda
+		sos, progressive, eoi = 0xda, 0xc2, "\xff\xd9"
+
 		most = 1 << 14 // segments and fill bytes; a picture has a few dozen
 	)
-	off := int64(2)
+	off, dear := int64(2), 1
 	for range most {
 		seg, err := slice(c, off, 4)
 		if err != nil || len(seg) < 4 {
@@ -89,17 +139,33 @@ func wholeJPEG(c Content) (bool, error) {
 			off++
 			continue
 		}
+		if seg[1] == progressive {
+			dear = 4 // all coefficients are in memory at once
+		}
 		off += 2 + int64(binary.BigEndian.Uint16(seg[2:]))
 	}
-	if found, err := endHolds(c, min(2<<10, c.Size()-off), "\xff\xd9"); found || err != nil {
-		return found, err
+	for _, from := range []int64{max(off, c.Size()-2<<10), off} {
+		if found, err := holdsFrom(c, from, eoi); found || err != nil {
+			return found, err
+		}
 	}
-	return holdsFrom(c, off, "\xff\xd9")
+	end, err := used(c)
+	if err != nil {
+		return false, err
+	}
+	if c.Size() <= end+2 { // not padding, which would be decoded as more of the picture
+		end = c.Size()
+	}
+	const pixels = 64 << 20 // that may be decoded: 200 MB of memory at most
+	if size, err := jpeg.DecodeConfig(io.NewSectionReader(c, 0, end)); err != nil || size.Width*size.Height > pixels/dear {
+		return false, nil
+	}
+	_, err = jpeg.Decode(io.MultiReader(io.NewSectionReader(c, 0, end), strings.NewReader(eoi)))
+	return err == nil, nil
 }
 
 // holdsFrom searches everything from off on for mark, in pieces that overlap.
 func holdsFrom(c Content, off int64, mark string) (bool, error) {
-	const piece = 256 << 10
 	for ; off < c.Size(); off += piece {
 		p, err := slice(c, off, piece+int64(len(mark)))
 		if err != nil {

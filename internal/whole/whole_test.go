@@ -15,6 +15,8 @@ import (
 	"testing"
 
 	"codeberg.org/go-pdf/fpdf"
+
+	"github.com/archivefs/archivefs/internal/testing/pdftest"
 )
 
 // memory is content in memory.
@@ -83,13 +85,19 @@ func withThumbnail(picture, thumbnail []byte) []byte {
 // makeZIP is an archive of one file, with a comment.
 func makeZIP(t testing.TB, comment string) []byte {
 	t.Helper()
+	return zipOf(t, zip.Deflate, makeJPEG(t, 64), comment)
+}
+
+// zipOf is an archive of one file with that content.
+func zipOf(t testing.TB, method uint16, content []byte, comment string) []byte {
+	t.Helper()
 	var out bytes.Buffer
 	w := zip.NewWriter(&out)
-	f, err := w.Create("word/document.xml")
+	f, err := w.CreateHeader(&zip.FileHeader{Name: "word/document.xml", Method: method})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := f.Write(makeJPEG(t, 64)); err != nil {
+	if _, err := f.Write(content); err != nil {
 		t.Fatal(err)
 	}
 	if err := w.SetComment(comment); err != nil {
@@ -130,9 +138,14 @@ func TestWholePDF(t *testing.T) {
 	}
 }
 
-func TestWholePDFLooksAtItsEndOnly(t *testing.T) {
-	content := []byte("%PDF-1.4\n%%EOF\n" + strings.Repeat("an update that was cut off\n", 400))
-	wantIncomplete(t, "a PDF with an update cut off", content)
+func TestPDFsAsTheyCome(t *testing.T) {
+	for _, v := range pdftest.Vectors() {
+		if v.Whole {
+			wantWhole(t, v.Name, []byte(v.Content))
+		} else {
+			wantIncomplete(t, v.Name, []byte(v.Content))
+		}
+	}
 }
 
 func TestWholeJPEG(t *testing.T) {
@@ -148,10 +161,16 @@ func TestWholeJPEG(t *testing.T) {
 			wantWhole(t, name, content)
 			wantWhole(t, name+" with a little behind it", append(bytes.Clone(content), make([]byte, 100)...))
 			wantWhole(t, name+" with a film behind it", append(bytes.Clone(content), make([]byte, 600<<10)...))
-			for _, n := range cuts(3, len(content)-1) {
+			for _, n := range cuts(3, len(content)-6) { // its last bytes may hold nothing of it
 				wantIncomplete(t, name+" cut off", content[:n])
+				wantIncomplete(t, name+" cut off, allocated before", append(bytes.Clone(content[:n]), make([]byte, 5000)...))
 			}
-			wantIncomplete(t, name+" cut in its end", content[:len(content)-1])
+			for _, missing := range []int{1, 2} {
+				picture := content[:len(content)-missing]
+				wantWhole(t, name+" without its end", picture)
+				wantWhole(t, name+" without its end, NULs behind it", append(bytes.Clone(picture), make([]byte, 5000)...))
+			}
+			wantWhole(t, name+" without its end, text behind it", append(bytes.Clone(content[:len(content)-2]), strings.Repeat("HTTP/1.1 200 OK\r\n", 6000)...))
 		})
 	}
 }
@@ -172,7 +191,7 @@ func TestWholeJPEGWithFillBytes(t *testing.T) {
 	picture := makeJPEG(t, 64)
 	content := bytes.Join([][]byte{picture[:2], bytes.Repeat([]byte{0xff}, 5), picture[2:]}, nil)
 	wantWhole(t, "a picture with fill bytes", content)
-	wantIncomplete(t, "a picture with fill bytes cut off", content[:len(content)-1])
+	wantIncomplete(t, "a picture with fill bytes cut off", content[:len(content)-9])
 	content = bytes.Join([][]byte{picture[:20], {0, 0, 0}, picture[20:]}, nil)
 	wantWhole(t, "a picture with bytes between its segments", content)
 }
@@ -194,12 +213,25 @@ func TestWholeZIP(t *testing.T) {
 	for _, comment := range []string{"", "short", strings.Repeat("x", 1<<16-1)} {
 		content := makeZIP(t, comment)
 		wantWhole(t, "a ZIP", content)
+		for _, n := range []int{60000, 70000, 3 << 20} {
+			wantWhole(t, "a ZIP with NULs behind it", append(bytes.Clone(content), make([]byte, n)...))
+			wantWhole(t, "a ZIP with HTML behind it", append(bytes.Clone(content), strings.Repeat("<br>\r\n", n/6)...))
+			wantIncomplete(t, "a ZIP cut off, allocated before", append(bytes.Clone(content[:100]), make([]byte, n)...))
+		}
 		// What is cut off inside the comment keeps the end record.
 		record := bytes.LastIndex(content, []byte("PK\x05\x06"))
-		for _, n := range cuts(4, record+4) {
+		for _, n := range cuts(4, record+22) {
 			wantIncomplete(t, "a ZIP cut off", content[:n])
 		}
 	}
+}
+
+func TestWholeZIPCutBehindAnotherOneInIt(t *testing.T) {
+	inner := makeZIP(t, "")
+	outer := zipOf(t, zip.Store, append(make([]byte, 100<<10), inner...), "")
+	wantWhole(t, "a ZIP with another one in it", outer)
+	end := bytes.Index(outer, inner) + len(inner)
+	wantIncomplete(t, "a ZIP cut off behind another one in it", outer[:end])
 }
 
 func TestOtherContentIsNeverRefused(t *testing.T) {
@@ -208,6 +240,7 @@ func TestOtherContentIsNeverRefused(t *testing.T) {
 		"one byte":                    "%",
 		"text":                        "Sehr geehrte Damen und Herren",
 		"an e-mail":                   "From: a@example\r\n\r\n%PDF-1.4",
+		"a text about PDF":            "A PDF begins with\n%PDF-1.4\nor another version, and 1 object follows.\n" + strings.Repeat("x", 9000),
 		"a PDF marker further on":     strings.Repeat("x", 2000) + "%PDF-",
 		"less than a PDF marker":      "%PDF",
 		"less than a JPEG marker":     "\xff\xd8",
@@ -273,7 +306,7 @@ func TestWholeFilesAreNotReadWhole(t *testing.T) {
 	for name, content := range map[string][]byte{
 		"PDF":  append([]byte("%PDF-1.4\n"), append(bytes.Clone(zeros), "%%EOF"...)...),
 		"JPEG": bytes.Join([][]byte{picture[:len(picture)-2], zeros, {0xff, 0xd9}}, nil),
-		"ZIP":  append([]byte("PK\x03\x04"), append(bytes.Clone(zeros), makeZIP(t, "")...)...),
+		"ZIP":  zipOf(t, zip.Store, zeros, ""),
 		"text": zeros,
 	} {
 		var read int64

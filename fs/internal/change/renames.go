@@ -533,9 +533,14 @@ func (c *Files) recallForLocked(f *staging.File, up *spool.Upload, other *stagin
 }
 
 // sendAsLocked archives the file under its new name and moves it there. On an error the file is
-// left as it was.
+// left as it was. What is known not to be whole fails there.
 // +checklocks:f.Commit
 func (c *Files) sendAsLocked(ctx context.Context, f *staging.File, up *spool.Upload, before spool.Record, to *tree.Dir, newName string, over *tree.Entry, replaced *archive.Document) error {
+	if before.Stopped { // rsync shows what it had got to, and goes on from there
+		c.moveToLocked(f, to, newName, over, replaced)
+		c.s.Delivery.KeepLocked(f, up, before.Lacks())
+		return nil
+	}
 	id, sent, err := c.s.Delivery.SendLocked(ctx, f, up, to, false)
 	if err != nil {
 		return c.takeBackLocked(f, up, before, err) //nolint:contextcheck // what waits outlives the request

@@ -57,7 +57,7 @@ func (n *fileNode) Setattr(ctx context.Context, through fusefs.FileHandle, in *f
 		}
 	}
 	if mtime, ok := in.GetMTime(); ok {
-		if err := f.SetTime(mtime); err != nil {
+		if err := f.SetTime(mtime, callerPID(ctx)); err != nil {
 			return n.k.Errnos.Of("set time", f.Where(), err)
 		}
 	}

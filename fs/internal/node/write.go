@@ -139,9 +139,18 @@ func (h *writeHandle) Lseek(_ context.Context, off uint64, whence uint32) (uint6
 	return lseek(size, off, whence)
 }
 
-// Allocate refuses to reserve space. Programs fall back to writing.
-func (h *writeHandle) Allocate(context.Context, uint64, uint64, uint32) syscall.Errno {
-	return syscall.EOPNOTSUPP
+// Allocate sets the length that a program announces, and counts it against the room of the spool. It
+// refuses everything else: programs then write, or do without.
+func (h *writeHandle) Allocate(ctx context.Context, off, size uint64, mode uint32) syscall.Errno {
+	now, known := h.File.CurrentSize()
+	if mode != 0 || !known {
+		return syscall.EOPNOTSUPP
+	}
+	end := int64(off + size) //nolint:gosec // the kernel bounds it
+	if end <= now {
+		return 0
+	}
+	return h.k.Errnos.Of("allocate", h.File.Where(), h.File.SetSize(ctx, h.Handle, end))
 }
 
 // Fsync makes the bytes durable on this machine. Only close archives them.

@@ -276,7 +276,11 @@ func (v *delivery) restedLocked(f *File, up *spool.Upload) error {
 	if open {
 		return background.ErrMoot
 	}
-	err := whole.Check(up)
+	r := up.Record()
+	err := r.Lacks()
+	if err == nil {
+		err = whole.Check(up)
+	}
 	switch {
 	case v.s.repeats.cover(up, err != nil):
 		v.s.Service.Log.WithField("path", archive.Printable(f.Where())).Info("it was written again under its name, and is archived once")
@@ -290,12 +294,19 @@ func (v *delivery) restedLocked(f *File, up *spool.Upload) error {
 	case err == nil:
 		return nil
 	}
-	v.s.Service.Failures.AddFailed("archive", up, f.Where(), err)
-	if err := errors.Join(up.Reopen(), up.Fail(err.Error(), true)); err != nil { // reopened, it counts as incomplete
+	v.KeepLocked(f, up, err)
+	return err
+}
+
+// KeepLocked keeps a file in its folder as failed that is not whole.
+// +checklocks:f.Commit
+func (v *delivery) KeepLocked(f *File, up *spool.Upload, why error) {
+	v.s.Service.Failures.AddFailed("archive", up, f.Where(), why)
+	if err := errors.Join(up.Reopen(), up.Fail(why.Error(), true)); err != nil { // reopened, it counts as incomplete
 		v.s.Service.Failures.Add("keep as failed", up, f.Where(), err)
 	}
+	f.happened(onAnswer)
 	v.giveUpLocked(f, up)
-	return err
 }
 
 // recommitLocked undoes a recall. If somebody has begun to change the file it returns

@@ -466,11 +466,15 @@ func (f *File) Times() (modified, changed time.Time) {
 // latest returns the last of several times.
 func latest(times ...time.Time) time.Time { return slices.MaxFunc(times, time.Time.Compare) }
 
-// SetTime sets the modification time of staged bytes, or of a document that has a kept time. It
-// ignores other documents.
-func (f *File) SetTime(mtime time.Time) error {
+// SetTime sets the modification time of staged bytes, or of a document that has a kept time, for the
+// thread pid. It ignores other documents. rsync marks with the time 0 what it had got to of a file when it
+// was stopped, before it gives it its real name.
+func (f *File) SetTime(mtime time.Time, pid uint32) error {
 	if up := f.Pending(); up != nil {
-		return up.Update(func(r *spool.Record) { r.Mtime = mtime })
+		mark := mtime.Unix() == 0 && !closing.Finished(pid)
+		return up.Update(func(r *spool.Record) {
+			r.Mtime, r.Stopped = mtime, r.Stopped || mark && StaysHere(r)
+		})
 	}
 	id := f.Document().ID
 	if here := f.s.state.Times(id).Modified; !here.IsZero() {

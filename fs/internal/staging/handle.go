@@ -115,6 +115,15 @@ func (h *Handle) Closed(pid uint32, mounts *closing.Mounts) (ends bool, err erro
 	switch closing.Examine(pid, h.opener, f.Ino, f.mappable(), mounts) {
 	case closing.More:
 		return false, nil
+	case closing.Stopped:
+		if err := errors.Join(up.Update(func(r *spool.Record) { r.Stopped = true }), h.answer(up)); err != nil {
+			return false, err
+		}
+	case closing.Unseen: // perhaps killed: whoever comes back within a while replaces it
+		if err := up.Update(func(r *spool.Record) { r.Rest = max(r.Rest, Doubt) }); err != nil {
+			return false, err
+		}
+		fallthrough
 	case closing.Unknown: // RELEASE finishes the file
 		err := h.answer(up)
 		h.perhapsEnded()

@@ -88,7 +88,7 @@ func TestTimesOfAFileThatWaits(t *testing.T) {
 	f := NewFile(s, 9, d, tree.NewEntry("a", nil, nil), nil, up)
 	old, future := time.Unix(1_000_000_000, 0), time.Now().Add(24*time.Hour)
 	for _, want := range []time.Time{old, future} {
-		if err := f.SetTime(want); err != nil {
+		if err := f.SetTime(want, 0); err != nil {
 			t.Fatal(err)
 		}
 		modified, changed := f.Times()

@@ -21,6 +21,7 @@ import (
 	"github.com/archivefs/archivefs/internal/server/inspect/pdf"
 	"github.com/archivefs/archivefs/internal/server/mail"
 	"github.com/archivefs/archivefs/internal/server/text"
+	"github.com/archivefs/archivefs/internal/whole"
 )
 
 // Media types with special treatment.
@@ -58,7 +59,7 @@ func Content(r io.ReaderAt, size int64, hint Hint) Result {
 	switch {
 	case result.ContentType == PDF:
 		pages, err := pdf.Pages(r, size)
-		result.Pages, result.Uncounted = pages, err != nil && !errors.Is(err, pdf.ErrCutOff)
+		result.Pages, result.Uncounted = pages, err != nil && !errors.Is(err, whole.ErrIncomplete)
 	case size > maxParsed:
 	case result.ContentType == TIFF:
 		result.Pages = len(TIFFFrames(r))

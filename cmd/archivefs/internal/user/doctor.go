@@ -25,6 +25,7 @@ import (
 	"github.com/archivefs/archivefs/cmd/archivefs/internal/mounted"
 	"github.com/archivefs/archivefs/cmd/archivefs/internal/settings"
 	"github.com/archivefs/archivefs/fs"
+	"github.com/archivefs/archivefs/internal/closing"
 	"github.com/archivefs/archivefs/internal/config"
 	"github.com/archivefs/archivefs/internal/doctor"
 	"github.com/archivefs/archivefs/internal/samba"
@@ -179,13 +180,17 @@ func (p *patient) machine() []doctor.Finding {
 	var name unix.Utsname
 	_ = unix.Uname(&name)                         // it cannot fail
 	status, _ := os.ReadFile("/proc/self/status") // other systems have none
-	return []doctor.Finding{
+	findings := []doctor.Finding{
 		doctor.Device("/dev/fuse", root),
 		doctor.Helper("fusermount3", root),
 		doctor.OtherUsers(p.letsIn(), mounted.MayLetOthersIn(os.Geteuid(), mounted.FuseConf)),
 		doctor.Kernel(unix.ByteSliceToString(name.Release[:]), doctor.Privileged(string(status))),
 		doctor.Index("/etc/updatedb.conf", root || p.letsIn()),
 	}
+	if unseen := new(closing.Mounts).Unseen(p.letsIn()); unseen != "" {
+		findings = append(findings, doctor.Unseen("programs", "a mount from here", unseen))
+	}
+	return findings
 }
 
 // letsIn reports whether other users are to be let in.
@@ -423,6 +428,6 @@ func askMount(dir string) (s doctor.State, err error) {
 			s.Away = status.LastErrors[0].Text
 		}
 	}
-	s.Disk, s.Failed = status.Disk, status.Uploads.Failed()
+	s.Disk, s.Failed, s.Unseen = status.Disk, status.Uploads.Failed(), status.Unseen
 	return s, nil
 }

@@ -142,6 +142,9 @@ func printStatus(out io.Writer, dir string, s *fs.Status) error {
 	if s.Disk != "" {
 		t.row("disk\t%s", s.Disk)
 	}
+	if s.Unseen != "" {
+		t.row("not seen\t%s: what is killed while it writes seems to have finished", s.Unseen)
+	}
 	for i, e := range s.LastErrors {
 		t.row("%s\t%s  %s%s", onlyFirst(i, "last errors"), e.Time.Local().Format(time.DateTime), e.Text, mendedInWords(e.Mended))
 	}

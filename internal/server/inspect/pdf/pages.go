@@ -12,11 +12,11 @@ import (
 	"io"
 	"strconv"
 	"strings"
+
+	"github.com/archivefs/archivefs/internal/whole"
 )
 
 const (
-	// tail is how many bytes at the end of a file are searched for startxref.
-	tail = 2 << 10
 	// maxDecoded bounds the decoded bytes of all streams.
 	maxDecoded = 16 << 20
 	// maxObject is the largest object, in bytes.
@@ -27,30 +27,32 @@ const (
 	maxSteps = 8
 )
 
-var (
-	// ErrCutOff says that a PDF has no startxref near its end (ISO 32000-1, 7.5.5), probably because
-	// it was truncated.
-	ErrCutOff = errors.New("the end of the PDF is missing")
-	// ErrUncounted says that the page count of a PDF cannot be read.
-	ErrUncounted = errors.New("the page count of the PDF cannot be read")
-)
+// ErrUncounted says that the page count of a PDF cannot be read.
+var ErrUncounted = errors.New("the page count of the PDF cannot be read")
 
 // Pages returns the page count that a PDF declares. A count above the number of its objects is an
-// error.
+// error, whole.ErrIncomplete if the PDF lacks its end, or names no table there.
 func Pages(r io.ReaderAt, size int64) (int, error) {
-	f := &file{r: r, size: size, left: maxRead}
-	end := make([]byte, min(tail, size))
-	from := size - int64(len(end))
-	if n, err := f.ReadAt(end, from); n < len(end) && err != nil {
+	found, is, err := whole.FindPDF(io.NewSectionReader(r, 0, size))
+	switch {
+	case err != nil:
 		return 0, err
+	case !is:
+		return 0, ErrUncounted
+	case !found.Whole, found.Table < 0:
+		return 0, whole.ErrIncomplete
 	}
-	const before = "startxref"
-	at := bytes.LastIndex(end, []byte(before))
-	if at < 0 {
-		return 0, ErrCutOff
+	n, err := pagesFrom(r, size, found.Start, found.Table)
+	if err != nil && found.Start > 0 { // some programs count what they put in front
+		n, err = pagesFrom(r, size, 0, found.Table)
 	}
-	table, is := f.lexer(from + int64(at+len(before))).object().(int64)
-	if !is || !f.readTables(table) {
+	return n, err
+}
+
+// pagesFrom is Pages of a PDF whose offsets count from start on.
+func pagesFrom(r io.ReaderAt, size, start, table int64) (int, error) {
+	f := &file{r: io.NewSectionReader(r, start, size-start), size: size - start, left: maxRead}
+	if !f.readTables(table) {
 		return 0, errors.Join(ErrUncounted, f.err)
 	}
 	root := f.dict(f.dict(f.trailer["Root"])["Pages"])

@@ -17,6 +17,8 @@ import (
 	"github.com/pdfcpu/pdfcpu/pkg/pdfcpu/model"
 
 	"github.com/archivefs/archivefs/internal/server/inspect/pdf"
+	"github.com/archivefs/archivefs/internal/testing/pdftest"
+	"github.com/archivefs/archivefs/internal/whole"
 )
 
 // printed makes a PDF of empty pages, with a table in lines.
@@ -147,6 +149,19 @@ func TestPages(t *testing.T) {
 				t.Errorf("%d pages, %v; want %d", got, err, test.pages)
 			}
 		})
+	}
+}
+
+// What the mount takes for whole has all its pages here, whatever stands around it, and nothing else has.
+func TestPagesOfPDFsAsTheyCome(t *testing.T) {
+	for _, v := range pdftest.Vectors() {
+		got, err := pdf.Pages(strings.NewReader(v.Content), int64(len(v.Content)))
+		switch {
+		case v.Whole && (err != nil || got != pdftest.Pages):
+			t.Errorf("%s: %d pages, %v", v.Name, got, err)
+		case !v.Whole && !errors.Is(err, whole.ErrIncomplete):
+			t.Errorf("%s: %d pages, %v; want it incomplete", v.Name, got, err)
+		}
 	}
 }
 

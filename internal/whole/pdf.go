@@ -1,0 +1,97 @@
+package whole
+
+import (
+	"bytes"
+	"regexp"
+	"strconv"
+)
+
+// PDF is what there is to know of a PDF (ISO 32000-1, 7.5) before its objects are read.
+type PDF struct {
+	// Start is where it begins, behind what a printer, a mail or a scanner put in front of it.
+	Start int64
+	// Table is the offset of the cross-reference table that its end names, from Start on with most
+	// programs; -1 if it names none.
+	Table int64
+	// Whole says that its end is there.
+	Whole bool
+}
+
+const (
+	// inFront is how many bytes may stand in front of a PDF: readers look no further.
+	inFront = 1 << 10
+	// around is how much is looked at on both sides of an end, in bytes.
+	around = 4 << 10
+	// eof is the last line of a PDF.
+	eof = "%%EOF"
+)
+
+var (
+	// header begins a PDF that stands behind other bytes: an object follows, or the comment that says
+	// that it is no text. A text that speaks of PDF has neither.
+	header = regexp.MustCompile(`%PDF-[0-9]\.[0-9][^\r\n]*\s+(?:%[^\r\n]*[^\x00-\x7f]|(?:%[^\r\n]*\s+)*[0-9]+\s+[0-9]+\s+obj\b)`)
+	// body follows an end that is not the last one.
+	body      = regexp.MustCompile(`\b(?:[0-9]+\s+[0-9]+\s+obj|endobj|endstream)\b`)
+	startxref = regexp.MustCompile(`startxref\s+([0-9]+)`)
+	previous  = regexp.MustCompile(`/Prev\s+([0-9]+)`)
+	// linearised finds the length that a PDF is to have whose first page stands in front of the others
+	// and has an end of its own (Annex F).
+	linearised = regexp.MustCompile(`/Linearized\b[^>]*/L\s+([0-9]+)|/L\s+([0-9]+)[^>]*/Linearized\b`)
+)
+
+// FindPDF looks for a PDF, which may have up to 1,024 other bytes in front of it and any behind. is says
+// that there is one.
+func FindPDF(c Content) (pdf PDF, is bool, err error) {
+	head, err := slice(c, 0, 2*inFront)
+	if err != nil {
+		return PDF{}, false, err
+	}
+	if first := bytes.TrimLeft(head, "\xef\xbb\xbf\r\n\t "); bytes.HasPrefix(first, []byte("%PDF-")) {
+		pdf.Start = int64(len(head) - len(first))
+	} else if at := header.FindIndex(head); at != nil {
+		pdf.Start = int64(at[0])
+	} else {
+		return PDF{}, false, nil
+	}
+	if pdf.Start > inFront {
+		return PDF{}, false, nil
+	}
+	end, err := findLast(c, eof)
+	if err != nil || end < pdf.Start {
+		return pdf, true, err
+	}
+	before, err := slice(c, max(pdf.Start, end-around), min(around, end-pdf.Start))
+	if err != nil {
+		return pdf, true, err
+	}
+	after, err := slice(c, end+int64(len(eof)), around)
+	if err != nil {
+		return pdf, true, err
+	}
+	pdf.Table = lastNumber(startxref, before)
+	length := end - pdf.Start
+	at := min(max(0, pdf.Table), length)
+	table, err := slice(c, pdf.Start+at, min(around, length-at))
+	if err != nil {
+		return pdf, true, err
+	}
+	ahead := max(pdf.Table, lastNumber(previous, before), lastNumber(previous, table))
+	meant := lastNumber(linearised, head[pdf.Start:])
+	firstPage := meant > length+int64(len(eof)) && (pdf.Table == 0 || ahead > length)
+	earlier := body.Match(after) // or the end of a file that is in it
+	pdf.Whole = !firstPage && !earlier
+	return pdf, true, nil
+}
+
+// lastNumber returns the number in the last match of a pattern, -1 if there is none.
+func lastNumber(pattern *regexp.Regexp, in []byte) int64 {
+	all := pattern.FindAllSubmatch(in, -1)
+	if len(all) == 0 {
+		return -1
+	}
+	n, err := strconv.ParseInt(string(bytes.Join(all[len(all)-1][1:], nil)), 10, 64)
+	if err != nil {
+		return 1<<63 - 1 // larger than any file
+	}
+	return n
+}
