@@ -235,7 +235,7 @@ func (r restoring) toShared(ctx context.Context, to Place) (err error) {
 		return err
 	}
 	target.Skip = skippedIDs
-	return target.Fill(held, opened, scratch.dir, r.seen.RowsLeft.Store)
+	return target.Fill(held, opened, r.seen.RowsLeft.Store)
 }
 
 // source opens the database of the backup for reading, in place. One of an older format is copied
@@ -271,11 +271,10 @@ func (r restoring) measure(ctx context.Context, opened *store.Store, scratch *sc
 		return err
 	}
 	r.seen.RowsLeft.Store(extent.Rows)
-	needed := extent.Room
-	if to.Blobs != "" { // contents pass through the directory, before the texts do
-		needed = max(needed, min(r.done.Bytes, togetherBytes+extent.Largest))
+	if to.Blobs == "" {
+		return nil
 	}
-	return scratch.want(needed)
+	return scratch.want(min(r.done.Bytes, togetherBytes+extent.Largest)) // contents pass through the directory
 }
 
 // claim assigns the contents to the restored archive. If this place is not claimed yet, the archive
