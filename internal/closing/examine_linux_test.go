@@ -35,30 +35,6 @@ func TestInfoField(t *testing.T) {
 	}
 }
 
-func TestUnescapeMount(t *testing.T) {
-	tests := []struct{ text, want string }{
-		{"/mnt", "/mnt"},
-		{"", ""},
-		{`/mnt/My\040Archive`, "/mnt/My Archive"},
-		{`\040`, " "},
-		{`\011\012\134\043`, "\t\n\\#"},
-		{`a\134040b`, `a\040b`},
-		{`/mnt/Gr\303\266\303\237e`, "/mnt/Größe"},
-		{`/mnt/Größe`, "/mnt/Größe"},
-		{`\04`, `\04`},
-		{`a\`, `a\`},
-		{`\089`, `\089`},
-		{`\777`, `\777`},
-		{`\-12`, `\-12`},
-		{`\+12`, `\+12`},
-	}
-	for _, tt := range tests {
-		if got := unescapeMount(tt.text); got != tt.want {
-			t.Errorf("%q is %q, want %q", tt.text, got, tt.want)
-		}
-	}
-}
-
 func TestThreadGroup(t *testing.T) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
