@@ -242,11 +242,6 @@ type filling struct {
 	tell func(left int64)
 }
 
-func (f *filling) wrote(rows int) {
-	f.left -= int64(rows)
-	f.tell(f.left)
-}
-
 func (f *filling) rows(ctx context.Context) error {
 	for _, t := range tables() {
 		if err := f.table(ctx, t); err != nil {
@@ -261,42 +256,34 @@ func (f *filling) rows(ctx context.Context) error {
 	return nil
 }
 
-// rowBatch are rows, JSON objects, and the query that takes an array of them.
-type rowBatch struct {
-	query string
-	rows  []string
-	bytes int
-}
-
-// add sends the rows of a batch when there are enough.
-func (f *filling) add(ctx context.Context, b *rowBatch, row string) error {
-	b.rows, b.bytes = append(b.rows, row), b.bytes+len(row)
-	if len(b.rows) < rowsAtOnce && b.bytes < bytesAtOnce {
-		return nil
-	}
-	return f.flush(ctx, b)
-}
-
-// flush sends the rows of a batch, and empties it.
-func (f *filling) flush(ctx context.Context, b *rowBatch) error {
-	if len(b.rows) == 0 {
-		return nil
-	}
-	_, err := f.to.exec(ctx, b.query, "["+strings.Join(b.rows, ",")+"]")
-	f.wrote(len(b.rows))
-	clear(b.rows)
-	b.rows, b.bytes = b.rows[:0], 0
-	return err
-}
-
+// table copies the rows of a table, JSON objects, an array of them at a time.
 func (f *filling) table(ctx context.Context, t table) error {
 	columns := strings.Join(t.columns, ", ")
-	b := &rowBatch{query: "INSERT INTO " + t.name + " (" + columns + ") SELECT " + columns +
-		" FROM json_populate_recordset(CAST(NULL AS " + t.name + "), CAST(? AS JSON))"}
-	if err := t.each(ctx, f.from.read, func(row string) error { return f.add(ctx, b, row) }); err != nil {
+	insert := "INSERT INTO " + t.name + " (" + columns + ") SELECT " + columns +
+		" FROM json_populate_recordset(CAST(NULL AS " + t.name + "), CAST(? AS JSON))"
+	var rows []string
+	bytes := 0
+	send := func() error {
+		if len(rows) == 0 {
+			return nil
+		}
+		_, err := f.to.exec(ctx, insert, "["+strings.Join(rows, ",")+"]")
+		f.left -= int64(len(rows))
+		f.tell(f.left)
+		rows, bytes = rows[:0], 0
 		return err
 	}
-	if err := f.flush(ctx, b); err != nil {
+	err := t.each(ctx, f.from.read, func(row string) error {
+		rows, bytes = append(rows, row), bytes+len(row)
+		if len(rows) < rowsAtOnce && bytes < bytesAtOnce {
+			return nil
+		}
+		return send()
+	})
+	if err != nil {
+		return err
+	}
+	if err := send(); err != nil {
 		return fmt.Errorf("copy %s: %w", t.name, err)
 	}
 	return nil
