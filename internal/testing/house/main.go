@@ -59,7 +59,7 @@ func limits() []limit {
 		{kind: locks, bound: 0, more: map[string]int{
 			"fs/internal/staging: fs/internal/tree.Mu":       52,
 			"fs/internal/content: fs/internal/tree.Mu":       20,
-			"fs/internal/change: fs/internal/tree.Mu":        17,
+			"fs/internal/change: fs/internal/tree.Mu":        16,
 			"fs/internal/change: fs/internal/staging.Commit": 11,
 			"fs/internal/node: fs/internal/tree.Mu":          9,
 		}},
