@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/archivefs/archivefs/internal/fusectl"
 )
 
 // nobody is a number that no process has (PID_MAX_LIMIT is 2^22).
@@ -31,30 +33,6 @@ func TestInfoField(t *testing.T) {
 	for _, tt := range tests {
 		if got := infoField([]byte(tt.info), tt.name); got != tt.want {
 			t.Errorf("%s of %q is %q, want %q", tt.name, tt.info, got, tt.want)
-		}
-	}
-}
-
-func TestUnescapeMount(t *testing.T) {
-	tests := []struct{ text, want string }{
-		{"/mnt", "/mnt"},
-		{"", ""},
-		{`/mnt/My\040Archive`, "/mnt/My Archive"},
-		{`\040`, " "},
-		{`\011\012\134\043`, "\t\n\\#"},
-		{`a\134040b`, `a\040b`},
-		{`/mnt/Gr\303\266\303\237e`, "/mnt/Größe"},
-		{`/mnt/Größe`, "/mnt/Größe"},
-		{`\04`, `\04`},
-		{`a\`, `a\`},
-		{`\089`, `\089`},
-		{`\777`, `\777`},
-		{`\-12`, `\-12`},
-		{`\+12`, `\+12`},
-	}
-	for _, tt := range tests {
-		if got := unescapeMount(tt.text); got != tt.want {
-			t.Errorf("%q is %q, want %q", tt.text, got, tt.want)
 		}
 	}
 }
@@ -272,7 +250,7 @@ func TestHiddenProcesses(t *testing.T) {
 	for options, want := range map[string]bool{
 		"rw": false, "rw,hidepid=0": false, "rw,hidepid=off": false, "rw,hidepid=2": true, "rw,gid=4,hidepid=invisible": true, "rw,hidepid=ptraceable": true,
 	} {
-		if got := hides([]mount{{point: "/", options: "hidepid=2"}, {point: "/proc", options: options}}); got != want {
+		if got := hides([]fusectl.Mounted{{Dir: "/", Options: "hidepid=2"}, {Dir: "/proc", Options: options}}); got != want {
 			t.Errorf("%s hides: %v", options, got)
 		}
 	}

@@ -2,10 +2,10 @@ package closing
 
 import (
 	"fmt"
-	"os"
 	"strconv"
-	"strings"
 	"sync"
+
+	"github.com/archivefs/archivefs/internal/fusectl"
 )
 
 // Mounts knows the device number of a file system and its mount ids, in every mount namespace that
@@ -24,10 +24,10 @@ func (m *Mounts) Learn(mountpoint string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.proc = otherProc()
-	for _, at := range mountsOf("self") {
-		if at.point == mountpoint {
-			m.dev = at.dev // the last one is on top
-			m.known = map[string]struct{}{at.id: {}}
+	for _, at := range fusectl.Mounts("self") {
+		if at.Dir == mountpoint {
+			m.dev = at.Device // the last one is on top
+			m.known = map[string]struct{}{at.ID: {}}
 		}
 	}
 }
@@ -49,8 +49,8 @@ func (m *Mounts) ours(pid int, id string) bool {
 	if _, ok := m.known[id]; ok {
 		return true
 	}
-	for _, at := range mountsOf(strconv.Itoa(pid)) {
-		if at.id == id && at.dev == m.dev {
+	for _, at := range fusectl.Mounts(strconv.Itoa(pid)) {
+		if at.ID == id && at.Device == m.dev {
 			m.known[id] = struct{}{}
 			return true
 		}
@@ -70,38 +70,4 @@ func (m *Mounts) device(hex string) bool {
 		return true
 	}
 	return hex == fmt.Sprintf("%02x:%02x", major, minor)
-}
-
-// mount is a line of mountinfo.
-type mount struct{ id, dev, point, options string }
-
-// mountsOf returns the mounts that a process sees, none when it is gone.
-func mountsOf(pid string) []mount {
-	text, err := os.ReadFile("/proc/" + pid + "/mountinfo") //nolint:gosec // below /proc
-	if err != nil {
-		return nil
-	}
-	var all []mount
-	for line := range strings.Lines(string(text)) { // as long as the options of an overlay make it
-		if fields := strings.Fields(line); len(fields) > 4 {
-			all = append(all, mount{fields[0], fields[2], unescapeMount(fields[4]), fields[len(fields)-1]})
-		}
-	}
-	return all
-}
-
-// unescapeMount turns the octal escapes of mountinfo back (\040 is a blank).
-func unescapeMount(s string) string {
-	var b strings.Builder
-	for i := 0; i < len(s); i++ {
-		if s[i] == '\\' && i+3 < len(s) {
-			if c, err := strconv.ParseUint(s[i+1:i+4], 8, 8); err == nil {
-				b.WriteByte(byte(c))
-				i += 3
-				continue
-			}
-		}
-		b.WriteByte(s[i])
-	}
-	return b.String()
 }

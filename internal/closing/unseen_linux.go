@@ -4,6 +4,8 @@ import (
 	"os"
 	"strconv"
 	"strings"
+
+	"github.com/archivefs/archivefs/internal/fusectl"
 )
 
 // Unseen says which programs cannot be looked at here, so that one which was killed while it wrote cannot
@@ -17,7 +19,7 @@ func (*Mounts) Unseen(others bool) string {
 		return "any program, because /proc is that of another PID namespace"
 	case namespace != "pid:[4026531836]": // PROC_PID_INIT_INO of the kernel
 		return "programs outside the PID namespace (the container) that it runs in"
-	case others && os.Geteuid() != 0 && hides(mountsOf("self")):
+	case others && os.Geteuid() != 0 && hides(fusectl.Mounts("self")):
 		return "programs of other users, because /proc is mounted with hidepid"
 	}
 	return ""
@@ -30,10 +32,10 @@ func otherProc() bool {
 }
 
 // hides reports whether /proc is mounted with hidepid (proc(5)).
-func hides(all []mount) (hidden bool) {
+func hides(all []fusectl.Mounted) (hidden bool) {
 	for _, at := range all {
-		if at.point == "/proc" { // the last one is on top
-			_, how, given := strings.Cut(at.options, "hidepid=")
+		if at.Dir == "/proc" { // the last one is on top
+			_, how, given := strings.Cut(at.Options, "hidepid=")
 			hidden = given && !strings.HasPrefix(how, "0") && !strings.HasPrefix(how, "off")
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/internal/durable"
 )
 
 // InUseError says that another process has a state directory.
@@ -76,7 +77,7 @@ func (d *Dirs) take() error {
 		}
 		return fmt.Errorf("lock state directory %s: %w", d.State, err)
 	}
-	if !isAt(f, path) {
+	if durable.StillAt(path, f) != nil {
 		_ = f.Close() // nothing was written
 		return fmt.Errorf("another mount that failed removed the state directory %s at this moment; try again", d.State)
 	}
@@ -189,14 +190,4 @@ func Supervise(state string) (mark io.Closer, err error) {
 func IsSupervised(state string) bool {
 	is, err := locked(filepath.Join(state, supervisorName))
 	return is && err == nil
-}
-
-// isAt reports whether f still is the file of that path.
-func isAt(f *os.File, path string) bool {
-	mine, err := f.Stat()
-	if err != nil {
-		return false
-	}
-	there, err := os.Stat(path)
-	return err == nil && os.SameFile(mine, there)
 }

@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -152,20 +151,6 @@ func TestWritable(t *testing.T) {
 		t.Fatal(err)
 	}
 	want(t, doctor.Writable("state", file+"/a"), doctor.Failure, "you cannot write to "+file+"/a: not a directory", "change who owns it: chown, or name another directory")
-}
-
-func TestMounts(t *testing.T) {
-	const info = `22 1 254:0 / / rw,relatime shared:1 - ext4 /dev/root rw
-90 22 0:40 / /home/erika/My\040Archive\134 rw,nosuid shared:5 - fuse.archivefs https://archive.example/api/v2 rw,user_id=0
-91 22 0:41 / /mnt rw - fuse.sshfs host: rw
-92 22 0:42 / /srv/a rw,nosuid - fuse.archivefs - rw
-`
-	want := []doctor.Mounted{
-		{ID: "90", Device: "0:40", Dir: `/home/erika/My Archive\`, Kind: "fuse.archivefs"}, {ID: "92", Device: "0:42", Dir: "/srv/a", Kind: "fuse.archivefs"},
-	}
-	if got := doctor.Mounts(info); !slices.Equal(got, want) {
-		t.Errorf("got %+v", got)
-	}
 }
 
 func TestMount(t *testing.T) {

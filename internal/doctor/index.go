@@ -19,14 +19,14 @@ func Index(conf string, visible bool) Finding {
 	case !visible:
 		return Fine(check, "updatedb cannot look into your mounts")
 	}
-	return Warn(check, "updatedb lists every document of a mount each day, without downloading any", "add "+archiveKind+" to PRUNEFS in "+conf)
+	return Warn(check, "updatedb lists every document of a mount each day, without downloading any", "add "+Kind+" to PRUNEFS in "+conf)
 }
 
 // pruned reports whether a configuration names our mounts in PRUNEFS.
 func pruned(conf string) bool {
 	for line := range strings.Lines(conf) {
 		name, value, _ := strings.Cut(line, "=")
-		if strings.TrimSpace(name) == "PRUNEFS" && slices.Contains(strings.Fields(strings.Trim(strings.TrimSpace(value), `"`)), archiveKind) {
+		if strings.TrimSpace(name) == "PRUNEFS" && slices.Contains(strings.Fields(strings.Trim(strings.TrimSpace(value), `"`)), Kind) {
 			return true
 		}
 	}

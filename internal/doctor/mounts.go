@@ -4,66 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"slices"
-	"strconv"
 	"strings"
 	"syscall"
 )
 
-// Mounted is a mounted file system.
-type Mounted struct {
-	ID, Device string // its kind, and its source
-	Dir, Kind  string
-}
-
-// archiveKind is the kind of our mounts.
-const archiveKind = "fuse.archivefs"
-
-// AllMounts are the mounts in the text of /proc/self/mountinfo (proc_pid_mountinfo(5)), lower ones
-// first.
-func AllMounts(mountinfo string) (all []Mounted) {
-	for line := range strings.Lines(mountinfo) {
-		before, after, ok := strings.Cut(line, " - ")
-		fields := strings.Fields(before)
-		if kind, _, _ := strings.Cut(after, " "); ok && len(fields) > 4 {
-			all = append(all, Mounted{ID: fields[0], Device: fields[2], Dir: unescape(fields[4]), Kind: kind})
-		}
-	}
-	return all
-}
-
-// Mounts are the archives among them.
-func Mounts(mountinfo string) []Mounted {
-	return slices.DeleteFunc(AllMounts(mountinfo), func(m Mounted) bool { return m.Kind != archiveKind })
-}
-
-// Automount reports whether dir is an automount point (systemd.automount(5), autofs(5)) at which
-// nothing is mounted yet. Looking into it waits for the mount.
-func Automount(mountinfo, dir string) bool {
-	last := ""
-	for _, m := range AllMounts(mountinfo) {
-		if m.Dir == dir {
-			last = m.Kind
-		}
-	}
-	return last == "autofs"
-}
-
-// unescape turns \040 into a blank, and other escapes of mountinfo into their characters.
-func unescape(s string) string {
-	var b strings.Builder
-	for i := 0; i < len(s); i++ {
-		if s[i] == '\\' && i+3 < len(s) {
-			if n, err := strconv.ParseUint(s[i+1:i+4], 8, 8); err == nil {
-				b.WriteByte(byte(n))
-				i += 3
-				continue
-			}
-		}
-		b.WriteByte(s[i])
-	}
-	return b.String()
-}
+// Kind is the kind of file system of our mounts.
+const Kind = "fuse.archivefs"
 
 // State is the status of a mount.
 type State struct {

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/archivefs/archivefs/internal/fusectl"
 )
 
 // NFS warns of each of the archives at dirs that is exported by NFS: by the kernel (exports(5)) or by
@@ -45,7 +47,7 @@ func ofKernel(line string) string {
 		return at
 	}
 	at, _, _ := strings.Cut(strings.ReplaceAll(line, "\t", " "), " ")
-	return unescape(at)
+	return fusectl.Unescape(at)
 }
 
 // ofGanesha returns the path of a line of a block EXPORT, which may begin on the same line.

@@ -9,5 +9,7 @@
 //
 // OpenFile and RenameUnsynced spare system calls where small files are made one after the other.
 //
+// LockDir keeps other processes out of a directory.
+//
 // Spread has a directory's sub-directories placed where files are made quickly.
 package durable

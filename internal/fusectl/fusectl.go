@@ -1,4 +1,5 @@
-// Package fusectl makes and ends connections between the kernel and the processes behind FUSE mounts.
+// Package fusectl makes and ends connections between the kernel and the processes behind FUSE mounts, and lists
+// what is mounted.
 package fusectl
 
 import "errors"

@@ -106,7 +106,10 @@ func Open(opts Options) (*Spool, error) {
 		limit: opts.Budget, reserve: reserve, makeRoom: s.opts.MakeRoom,
 		diskFree: func() (int64, error) { return diskFree(s.dir) },
 	}
-	lock, err := lockDir(s.dir)
+	lock, err := durable.LockDir(s.dir)
+	if errors.Is(err, unix.EWOULDBLOCK) {
+		err = ErrLocked
+	}
 	if err != nil {
 		return nil, fmt.Errorf("open spool %s: %w", s.dir, err)
 	}
@@ -150,22 +153,6 @@ func (o Options) withDefaults() Options {
 		o.RedoSize = redoSize
 	}
 	return o
-}
-
-// lockDir opens dir and locks it for this process.
-func lockDir(dir string) (*os.File, error) {
-	f, err := os.Open(dir) //nolint:gosec // the spool's own directory
-	if err != nil {
-		return nil, err
-	}
-	err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
-	if errors.Is(err, unix.EWOULDBLOCK) {
-		err = ErrLocked
-	}
-	if err != nil {
-		return nil, errors.Join(err, f.Close())
-	}
-	return f, nil
 }
 
 // Close lets another process have the spool. No method of it or of its uploads, except

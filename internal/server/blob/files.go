@@ -374,7 +374,8 @@ func (f *Files) Walk(ctx context.Context, before time.Time, each func(digest str
 }
 
 // held is the directory for contents that are removed during a hold. It exists only during the hold,
-// and is locked by the holder (flock(2)); without a lock it was left by a killed process.
+// and is locked by the holder; without a lock it was left by a killed process. A sweeper locks it, too: if two
+// sweepers shared the lock, the slower one would remove contents of a hold that has begun meanwhile.
 const held = "held"
 
 // Hold keeps all contents readable that exist when HoldFiles returns, even if they are removed. A
@@ -392,7 +393,7 @@ func HoldFiles(dir string) (*Hold, error) {
 		if err := os.Mkdir(f.held(), 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 			return nil, fmt.Errorf("hold contents: %w", err)
 		}
-		lock, err := lockDir(f.held())
+		lock, err := durable.LockDir(f.held())
 		if errors.Is(err, fs.ErrNotExist) {
 			continue // a remover took it for one left by a killed process
 		}
@@ -446,7 +447,7 @@ func (f *Files) remove(digest string) error {
 	if _, err := os.Lstat(f.held()); errors.Is(err, fs.ErrNotExist) {
 		return os.Remove(f.path(digest)) // almost always
 	}
-	lock, err := lockDir(f.held())
+	lock, err := durable.LockDir(f.held())
 	switch {
 	case errors.Is(err, unix.EWOULDBLOCK):
 		err = os.Rename(f.path(digest), filepath.Join(f.held(), digest))
@@ -474,33 +475,9 @@ func (f *Files) clearHeld() error {
 
 func (f *Files) held() string { return filepath.Join(f.dir, held) }
 
-// lockDir locks a directory exclusively: if two sweepers shared the lock, the slower one would
-// remove contents of a hold that has begun meanwhile. The error is fs.ErrNotExist if the directory
-// was removed before it was locked.
-func lockDir(dir string) (*os.File, error) {
-	lock, err := os.Open(dir) //nolint:gosec // the caller's own
-	if err != nil {
-		return nil, err
-	}
-	if err := unix.Flock(int(lock.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
-		return nil, errors.Join(err, lock.Close())
-	}
-	locked, err := lock.Stat()
-	if err == nil {
-		var there os.FileInfo
-		if there, err = os.Stat(dir); err == nil && !os.SameFile(locked, there) {
-			err = fs.ErrNotExist
-		}
-	}
-	if err != nil {
-		return nil, errors.Join(err, lock.Close())
-	}
-	return lock, nil
-}
-
 // sweepHeld removes held contents that a killed process left.
 func (f *Files) sweepHeld() error {
-	lock, err := lockDir(f.held())
+	lock, err := durable.LockDir(f.held())
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.EWOULDBLOCK) {
 		return nil
 	}

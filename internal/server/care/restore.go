@@ -235,7 +235,7 @@ func (r restoring) toShared(ctx context.Context, to Place) (err error) {
 		return err
 	}
 	target.Skip = skippedIDs
-	return target.Fill(held, opened, scratch.dir, r.seen.RowsLeft.Store)
+	return target.Fill(held, opened, r.seen.RowsLeft.Store)
 }
 
 // source opens the database of the backup for reading, in place. One of an older format is copied
@@ -271,11 +271,10 @@ func (r restoring) measure(ctx context.Context, opened *store.Store, scratch *sc
 		return err
 	}
 	r.seen.RowsLeft.Store(extent.Rows)
-	needed := extent.Room
-	if to.Blobs != "" { // contents pass through the directory, before the texts do
-		needed = max(needed, min(r.done.Bytes, togetherBytes+extent.Largest))
+	if to.Blobs == "" {
+		return nil
 	}
-	return scratch.want(needed)
+	return scratch.want(min(r.done.Bytes, togetherBytes+extent.Largest)) // contents pass through the directory
 }
 
 // claim assigns the contents to the restored archive. If this place is not claimed yet, the archive
@@ -323,7 +322,7 @@ func openShared(ctx context.Context, to Place, scratch string) (shared, error) {
 // scratchPrefix begins the names of a restore's temporary directories.
 const scratchPrefix = "archivefs-restore-"
 
-// scratch is a temporary directory. It is locked while it is used (flock(2)), so that other
+// scratch is a temporary directory. It is locked while it is used, so that other
 // restores can tell it from one that a killed restore left.
 type scratch struct {
 	dir  string
@@ -338,7 +337,7 @@ func newScratch() (*scratch, error) {
 		if err != nil {
 			return nil, fmt.Errorf("make directory for the restore: %w", err)
 		}
-		switch lock, err := lockScratch(dir); {
+		switch lock, err := durable.LockDir(dir); {
 		case err == nil:
 			return &scratch{dir, lock}, nil
 		case !errors.Is(err, unix.EWOULDBLOCK) && !errors.Is(err, fs.ErrNotExist):
@@ -346,23 +345,6 @@ func newScratch() (*scratch, error) {
 		}
 		// Another restore removed it before it was locked.
 	}
-}
-
-// lockScratch locks a directory until the file is closed. The error is EWOULDBLOCK if it is used,
-// and ErrNotExist if it was removed.
-func lockScratch(dir string) (*os.File, error) {
-	lock, err := os.Open(dir) //nolint:gosec // for temporary files
-	if err != nil {
-		return nil, err
-	}
-	err = unix.Flock(int(lock.Fd()), unix.LOCK_EX|unix.LOCK_NB)
-	if err == nil {
-		_, err = os.Lstat(dir)
-	}
-	if err != nil {
-		return nil, errors.Join(err, lock.Close())
-	}
-	return lock, nil
 }
 
 // sweepScratch removes what killed restores of this user left. It ignores errors.
@@ -377,7 +359,7 @@ func sweepScratch(in string) {
 			continue
 		}
 		dir := filepath.Join(in, entry.Name())
-		if lock, err := lockScratch(dir); err == nil {
+		if lock, err := durable.LockDir(dir); err == nil {
 			_ = os.RemoveAll(dir)
 			_ = lock.Close()
 		}

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -9,8 +10,7 @@ import (
 	"strings"
 )
 
-// table is a table of an archive. A copy of a database has all its rows and columns, whatever the
-// engines.
+// table is a table of an archive. A copy for another engine has all its rows and columns.
 type table struct {
 	name string
 	// key has the columns of the primary key.
@@ -21,12 +21,14 @@ type table struct {
 	columns        []string
 	// without are rows that belong to the place of an archive, and not to the archive.
 	without string
+	// anew has what columns of a copy for another engine are, in place of what they were.
+	anew map[string]string
 }
 
 // tables are all tables of an archive, in an order in which rows follow those that they refer to.
 // Everything else in a database is derived: the search indexes (content_index, said_index and
-// indexed_to of SQLite; words and stems of PostgreSQL's content), whose texts are copied in addition
-// to the rows, and the marks of transactions (change_mark).
+// indexed_to of SQLite; words and stems of PostgreSQL's content), which a service makes anew, and the marks
+// of transactions (change_mark).
 func tables() []table {
 	return []table{
 		{name: "tenant", key: "id", given: true, lasting: true, columns: []string{"id", "cloud_id", "name"}},
@@ -41,6 +43,11 @@ func tables() []table {
 		{ // before documents, for which the database would make rows of its own
 			name: "content", key: "id", given: true,
 			columns: []string{"id", "size", "attempts", "due", "digest", "content_type", "state", "reason"},
+			anew: map[string]string{
+				"attempts": "CASE state WHEN 'indexed' THEN 0 ELSE attempts END",
+				"due":      "CASE state WHEN 'indexed' THEN 0 ELSE due END",
+				"state":    "CASE state WHEN 'indexed' THEN 'waiting' ELSE state END",
+			},
 		},
 		{
 			name: "document", key: "id", given: true, lasting: true,
@@ -106,14 +113,14 @@ func (t table) each(ctx context.Context, from session, f func(row string) error)
 func (t table) objects() string {
 	fields := make([]string, 0, len(t.columns))
 	for _, column := range t.columns {
-		fields = append(fields, "'"+column+"', "+column)
+		fields = append(fields, "'"+column+"', "+cmp.Or(t.anew[column], column))
 	}
 	return "SELECT json_object(" + strings.Join(fields, ", ") + ") FROM " + t.name
 }
 
 // CopyTo writes a snapshot of the database into a new SQLite file, while others continue to change it.
-// The copy is not synced. PostgreSQL is copied row by row, in one transaction; said_index is left to
-// the service that opens the copy.
+// The copy is not synced. PostgreSQL is copied row by row, in one transaction, without the search indexes: the
+// service that opens the copy makes them anew.
 func (s *Store) CopyTo(ctx context.Context, file string) error {
 	if err := s.copyTo(ctx, s.read, file); err != nil {
 		return fmt.Errorf("copy database: %w", err)
@@ -184,7 +191,7 @@ func newCopy(ctx context.Context, file string) (*pool, error) {
 	}
 	err = inFile{}.migrate(ctx, to)
 	if err == nil {
-		queries := []string{insertText, forgetText}
+		var queries []string
 		for _, t := range tables() {
 			queries = append(queries, t.insert())
 		}
@@ -217,7 +224,7 @@ func copyRows(ctx context.Context, from session, to changing) error {
 			return err
 		}
 	}
-	return copyTexts(ctx, from, to)
+	return nil
 }
 
 // copyLast keeps SQLite from assigning ids that PostgreSQL has assigned.
@@ -237,29 +244,4 @@ func copyLast(ctx context.Context, t table, from session, to changing) error {
 		}
 	}
 	return nil
-}
-
-const (
-	insertText = "INSERT INTO content_index (rowid, words, stems) VALUES (?, ?, ?)"
-	// forgetText has a service extract a text again.
-	forgetText = "UPDATE content SET state = 'waiting', attempts = 0, due = 0, reason = '' WHERE id = ?"
-)
-
-// copyTexts copies the index of contents. For long texts PostgreSQL does not keep the order of all
-// words, so these are extracted again.
-func copyTexts(ctx context.Context, from session, to changing) error {
-	return eachRow(ctx, from, "copy texts", func(row scanner) error {
-		var id int64
-		var words, stems string
-		if err := row.Scan(&id, &words, &stems); err != nil {
-			return err
-		}
-		text, whole := textOf(words)
-		if !whole {
-			_, err := to.exec(ctx, forgetText, id)
-			return err
-		}
-		_, err := to.exec(ctx, insertText, id, text, strings.Join(lexemes(stems), " "))
-		return err
-	}, `SELECT id, CAST(words AS TEXT), coalesce(CAST(stems AS TEXT), '') FROM content WHERE words IS NOT NULL ORDER BY id`)
 }

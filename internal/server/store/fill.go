@@ -1,20 +1,11 @@
 package store
 
 import (
-	"bufio"
 	"context"
-	"database/sql"
-	"encoding/binary"
 	"errors"
 	"fmt"
-	"io"
-	"math"
-	"os"
 	"slices"
-	"sort"
 	"strings"
-
-	"github.com/archivefs/archivefs/internal/durable"
 )
 
 // restoring begins the archive's id while the database is incomplete. Whoever sets the id first, a
@@ -158,13 +149,13 @@ func (r *Restoring) Abandon(ctx context.Context) error {
 	})
 }
 
-// Fill copies everything from a SQLite database in one transaction, which completes the archive. It
-// needs room in dir for temporary files (see Extent), and reports how many rows are left.
-func (r *Restoring) Fill(ctx context.Context, from *Store, dir string, tell func(left int64)) error {
+// Fill copies everything but the search indexes from a SQLite database in one transaction, which completes the
+// archive, and reports how many rows are left.
+func (r *Restoring) Fill(ctx context.Context, from *Store, tell func(left int64)) error {
 	extent, err := from.Extent(ctx)
 	if err == nil {
 		err = r.store.write.change(ctx, func(tx changing) error {
-			return r.fill(ctx, &filling{from: from, to: tx, dir: dir, skip: r.Skip, left: extent.Rows, tell: tell})
+			return r.fill(ctx, &filling{from: from, to: tx, skip: r.Skip, left: extent.Rows, tell: tell})
 		})
 	}
 	if err != nil {
@@ -214,9 +205,7 @@ func (r *Restoring) Close() error {
 
 // Extent is what it takes to copy a database with Fill.
 type Extent struct {
-	Rows int64 // to be written; a text counts as two
-	// Room is how many bytes of temporary files the texts need, approximately at most.
-	Room int64
+	Rows int64 // to be written
 	// Largest is the size of the largest content, according to the documents.
 	Largest int64
 }
@@ -233,11 +222,6 @@ func (s *Store) Extent(ctx context.Context) (e Extent, err error) {
 	if err := s.read.row(ctx, "SELECT coalesce(max(size), 0) FROM content").Scan(&e.Largest); err != nil {
 		return e, fmt.Errorf("look for the largest content: %w", err)
 	}
-	texts, places, err := countTexts(ctx, s.read)
-	if err != nil {
-		return e, fmt.Errorf("count texts: %w", err)
-	}
-	e.Rows, e.Room = e.Rows+2*texts, placeRoom*places
 	return e, nil
 }
 
@@ -252,16 +236,10 @@ const (
 type filling struct {
 	from *Store
 	to   changing
-	dir  string // for temporary files
-	skip int64  // Restoring.Skip
+	skip int64 // Restoring.Skip
 	// left is how many rows are still to be written; tell is called when it changes.
 	left int64
 	tell func(left int64)
-}
-
-func (f *filling) wrote(rows int) {
-	f.left -= int64(rows)
-	f.tell(f.left)
 }
 
 func (f *filling) rows(ctx context.Context) error {
@@ -275,45 +253,37 @@ func (f *filling) rows(ctx context.Context) error {
 			}
 		}
 	}
-	return f.texts(ctx)
+	return nil
 }
 
-// rowBatch are rows, JSON objects, and the query that takes an array of them.
-type rowBatch struct {
-	query string
-	rows  []string
-	bytes int
-}
-
-// add sends the rows of a batch when there are enough.
-func (f *filling) add(ctx context.Context, b *rowBatch, row string) error {
-	b.rows, b.bytes = append(b.rows, row), b.bytes+len(row)
-	if len(b.rows) < rowsAtOnce && b.bytes < bytesAtOnce {
-		return nil
-	}
-	return f.flush(ctx, b)
-}
-
-// flush sends the rows of a batch, and empties it.
-func (f *filling) flush(ctx context.Context, b *rowBatch) error {
-	if len(b.rows) == 0 {
-		return nil
-	}
-	_, err := f.to.exec(ctx, b.query, "["+strings.Join(b.rows, ",")+"]")
-	f.wrote(len(b.rows))
-	clear(b.rows)
-	b.rows, b.bytes = b.rows[:0], 0
-	return err
-}
-
+// table copies the rows of a table, JSON objects, an array of them at a time.
 func (f *filling) table(ctx context.Context, t table) error {
 	columns := strings.Join(t.columns, ", ")
-	b := &rowBatch{query: "INSERT INTO " + t.name + " (" + columns + ") SELECT " + columns +
-		" FROM json_populate_recordset(CAST(NULL AS " + t.name + "), CAST(? AS JSON))"}
-	if err := t.each(ctx, f.from.read, func(row string) error { return f.add(ctx, b, row) }); err != nil {
+	insert := "INSERT INTO " + t.name + " (" + columns + ") SELECT " + columns +
+		" FROM json_populate_recordset(CAST(NULL AS " + t.name + "), CAST(? AS JSON))"
+	var rows []string
+	bytes := 0
+	send := func() error {
+		if len(rows) == 0 {
+			return nil
+		}
+		_, err := f.to.exec(ctx, insert, "["+strings.Join(rows, ",")+"]")
+		f.left -= int64(len(rows))
+		f.tell(f.left)
+		rows, bytes = rows[:0], 0
 		return err
 	}
-	if err := f.flush(ctx, b); err != nil {
+	err := t.each(ctx, f.from.read, func(row string) error {
+		rows, bytes = append(rows, row), bytes+len(row)
+		if len(rows) < rowsAtOnce && bytes < bytesAtOnce {
+			return nil
+		}
+		return send()
+	})
+	if err != nil {
+		return err
+	}
+	if err := send(); err != nil {
 		return fmt.Errorf("copy %s: %w", t.name, err)
 	}
 	return nil
@@ -334,296 +304,4 @@ func (f *filling) last(ctx context.Context, t table) error {
 		return fmt.Errorf("copy the last id of %s: %w", t.name, err)
 	}
 	return nil
-}
-
-// texts copies the index of contents. SQLite stores the places of each word, and PostgreSQL needs the
-// words of each text in order. So the index is read once, word by word, and split into portions: one
-// temporary file for each range of text ids. The texts of one portion at a time are then put in order in
-// memory.
-func (f *filling) texts(ctx context.Context) (err error) {
-	connection, end, err := vocabulary(ctx, f.from)
-	if err != nil {
-		return fmt.Errorf("read texts: %w", err)
-	}
-	defer func() { err = errors.Join(err, end()) }()
-	all, err := portions(ctx, f.from.read, placesTogether)
-	if err != nil {
-		return fmt.Errorf("read texts: %w", err)
-	}
-	defer func() {
-		for _, p := range all {
-			err = errors.Join(err, p.close())
-		}
-	}()
-	if err := f.sortOut(ctx, connection, all); err != nil {
-		return fmt.Errorf("read texts: %w", err)
-	}
-	for _, p := range all {
-		if err := f.portion(ctx, p); err != nil {
-			return fmt.Errorf("copy texts: %w", err)
-		}
-	}
-	return nil
-}
-
-// vocabulary returns a connection that can read the index word by word; end closes it.
-func vocabulary(ctx context.Context, from *Store) (c *sql.Conn, end func() error, err error) {
-	if c, err = from.read.db.Conn(ctx); err != nil {
-		return nil, nil, err
-	}
-	end = func() error {
-		_, err := c.ExecContext(context.WithoutCancel(ctx), "PRAGMA query_only = 1")
-		return errors.Join(err, c.Close())
-	}
-	for _, query := range []string{
-		"PRAGMA query_only = 0", // it would also forbid the temporary table
-		"CREATE VIRTUAL TABLE IF NOT EXISTS temp.word USING fts5vocab(main, content_index, instance)",
-	} {
-		if _, err := c.ExecContext(ctx, query); err != nil {
-			return nil, nil, errors.Join(err, end())
-		}
-	}
-	return c, end, nil
-}
-
-// sortOut writes each place of a word into the file of its portion.
-func (f *filling) sortOut(ctx context.Context, c *sql.Conn, all []*portion) error {
-	var texts, places int64
-	for _, p := range all {
-		if err := p.create(f.dir); err != nil {
-			return err
-		}
-		texts, places = texts+p.texts, places+p.places
-	}
-	after := f.left - texts
-	rows, err := c.QueryContext(ctx, "SELECT term, doc, 2 * offset + (col = 'stems') FROM temp.word")
-	if err != nil {
-		return err
-	}
-	defer func() { _ = rows.Close() }()
-	var word sql.RawBytes
-	var id, at int64
-	for n := int64(1); rows.Next(); n++ {
-		if err := rows.Scan(&word, &id, &at); err != nil {
-			return err
-		}
-		if p := portionOf(all, id); p != nil {
-			if err := p.put(word, id, at); err != nil {
-				return err
-			}
-		}
-		if n%max(places/max(texts, 1), 1) == 0 && f.left > after { // once per average text
-			f.wrote(1)
-		}
-	}
-	f.wrote(int(f.left - after))
-	return rows.Err()
-}
-
-// portion writes the texts of a portion.
-func (f *filling) portion(ctx context.Context, p *portion) error {
-	texts, err := p.ordered(ctx, f.from.read)
-	if err != nil {
-		return err
-	}
-	b := &rowBatch{query: `UPDATE content SET words = CAST(text.words AS TSVECTOR), stems = CAST(text.stems AS TSVECTOR)
-		FROM json_to_recordset(CAST(? AS JSON)) AS text (id BIGINT, words TEXT, stems TEXT) WHERE content.id = text.id`}
-	for _, text := range texts {
-		row, err := encode(map[string]any{"id": text.id, "words": tsvector(text.words), "stems": tsvector(text.stems)})
-		if err == nil {
-			err = f.add(ctx, b, row)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return f.flush(ctx, b)
-}
-
-const (
-	// placesTogether is how many words are put in order at a time, unless that makes more portions
-	// than mostPortions. Each word takes 16 bytes of memory.
-	placesTogether = 4 << 20
-	mostPortions   = 128
-	// placeRoom is how many bytes a word takes in the file of a portion, approximately at most.
-	placeRoom = 6
-)
-
-// portion is the texts of the index in a range of ids. Its file has a sequence for each word: a zero, the
-// length of the word, the word, and then for each place the difference to the previous text id plus
-// one, and the place. A place is twice the position in the text, plus one for a stem. All numbers are
-// varints.
-type portion struct {
-	first         int64 // the id of its first text
-	next          int64 // the id of the first text after it
-	texts, places int64
-
-	file *os.File // without a name, so that it disappears with the process
-	to   *bufio.Writer
-	word string // the last written word
-	last int64  // the last written id of it
-}
-
-// indexed is a text of the index.
-type indexed struct {
-	id           int64
-	words, stems []string
-}
-
-// portions divides the texts of an index into portions of about so many words, which fit into memory.
-func portions(ctx context.Context, from session, together int64) (all []*portion, err error) {
-	_, places, err := countTexts(ctx, from)
-	if err != nil {
-		return nil, err
-	}
-	together = max(together, places/mostPortions+1)
-	err = eachLength(ctx, from, 0, math.MaxInt64, func(id int64, words, stems int) {
-		n := len(all)
-		if n == 0 || all[n-1].places >= together {
-			if n > 0 {
-				all[n-1].next = id
-			}
-			all = append(all, &portion{first: id, next: math.MaxInt64})
-		}
-		p := all[len(all)-1]
-		p.texts, p.places = p.texts+1, p.places+int64(words+stems)
-	})
-	return all, err
-}
-
-// portionOf finds the portion of a text, nil if it is in none.
-func portionOf(all []*portion, id int64) *portion {
-	n := sort.Search(len(all), func(i int) bool { return all[i].first > id })
-	if n == 0 {
-		return nil
-	}
-	return all[n-1]
-}
-
-// create makes the file.
-func (p *portion) create(dir string) (err error) {
-	if p.file, err = durable.CreateTemp(dir); err != nil {
-		return err
-	}
-	p.to = bufio.NewWriterSize(p.file, 64<<10)
-	return os.Remove(p.file.Name())
-}
-
-func (p *portion) close() error {
-	if p.file == nil {
-		return nil
-	}
-	return p.file.Close()
-}
-
-// put adds a place. All places of a word are put one after the other, by ascending id.
-func (p *portion) put(word []byte, id, at int64) error {
-	b := p.to.AvailableBuffer()
-	if string(word) != p.word || p.last == 0 {
-		b = append(b, 0)
-		b = binary.AppendUvarint(b, uint64(len(word)))
-		b = append(b, word...)
-		p.word, p.last = string(word), p.first
-	}
-	b = binary.AppendUvarint(b, uint64(id-p.last)+1) //nolint:gosec // they ascend
-	b = binary.AppendUvarint(b, uint64(at))          //nolint:gosec // a number of words
-	p.last = id
-	_, err := p.to.Write(b)
-	return err
-}
-
-// ordered returns the texts, each with its words in order.
-func (p *portion) ordered(ctx context.Context, from session) ([]indexed, error) {
-	texts, at := make([]indexed, 0, p.texts), make(map[int64]int, p.texts)
-	err := eachLength(ctx, from, p.first, p.next, func(id int64, words, stems int) {
-		at[id] = len(texts)
-		texts = append(texts, indexed{id, make([]string, words), make([]string, stems)})
-	})
-	if err != nil {
-		return nil, err
-	}
-	err = p.each(func(word string, id, place int64) {
-		n, known := at[id]
-		if !known {
-			return
-		}
-		into := texts[n].words
-		if place%2 == 1 {
-			into = texts[n].stems
-		}
-		if place/2 < int64(len(into)) {
-			into[place/2] = word
-		}
-	})
-	return texts, err
-}
-
-// each calls do for each place that was put.
-func (p *portion) each(do func(word string, id, at int64)) error {
-	if err := p.to.Flush(); err != nil {
-		return err
-	}
-	if _, err := p.file.Seek(0, io.SeekStart); err != nil {
-		return err
-	}
-	r := bufio.NewReaderSize(p.file, 64<<10)
-	word, id := "", int64(0)
-	for {
-		step, err := binary.ReadUvarint(r)
-		switch {
-		case errors.Is(err, io.EOF):
-			return nil
-		case err != nil:
-			return err
-		case step == 0:
-			n, err := binary.ReadUvarint(r)
-			if err != nil {
-				return err
-			}
-			text := make([]byte, n)
-			if _, err := io.ReadFull(r, text); err != nil {
-				return err
-			}
-			word, id = string(text), p.first
-			continue
-		}
-		at, err := binary.ReadUvarint(r)
-		if err != nil {
-			return err
-		}
-		id += int64(step - 1)   //nolint:gosec // as it was put
-		do(word, id, int64(at)) //nolint:gosec // likewise
-	}
-}
-
-// countTexts counts the texts of an index and all their words.
-func countTexts(ctx context.Context, from session) (texts, places int64, err error) {
-	err = eachLength(ctx, from, 0, math.MaxInt64, func(_ int64, words, stems int) {
-		texts, places = texts+1, places+int64(words+stems)
-	})
-	return texts, places, err
-}
-
-// eachLength calls do for each text of an index with its numbers of words and stems, by ascending id from
-// first up to next, exclusive. FTS5 keeps these numbers as big-endian varints.
-func eachLength(ctx context.Context, from session, first, next int64, do func(id int64, words, stems int)) error {
-	return eachRow(ctx, from, "read lengths", func(row scanner) error {
-		var id int64
-		var sizes []byte
-		if err := row.Scan(&id, &sizes); err != nil {
-			return err
-		}
-		var all []int
-		n := 0
-		for _, b := range sizes {
-			if n = n<<7 | int(b&0x7f); b < 0x80 {
-				all, n = append(all, n), 0
-			}
-		}
-		if len(all) != 2 {
-			return fmt.Errorf("text %d has the sizes %x", id, sizes)
-		}
-		do(id, all[0], all[1])
-		return nil
-	}, "SELECT id, sz FROM content_index_docsize WHERE id >= ? AND id < ? ORDER BY id", first, next)
 }

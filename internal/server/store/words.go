@@ -267,35 +267,3 @@ func tsvector(words []string) string {
 	}
 	return b.String()
 }
-
-// lexemes are the words of a tsvector in PostgreSQL's text format, in its order.
-func lexemes(tsvector string) []string {
-	found := strings.Fields(tsvector)
-	for i, lexeme := range found {
-		found[i], _, _ = strings.Cut(strings.TrimPrefix(lexeme, "'"), "'")
-	}
-	return found
-}
-
-// textOf is the inverse of tsvector. It reports false if positions of words are lost.
-func textOf(tsvector string) (text string, whole bool) {
-	var order []string // by place
-	for lexeme := range strings.FieldsSeq(tsvector) {
-		word, at, _ := strings.Cut(strings.TrimPrefix(lexeme, "'"), "'")
-		places := strings.Split(strings.TrimPrefix(at, ":"), ",")
-		if len(places) >= mostPlaces {
-			return "", false
-		}
-		for _, text := range places {
-			place, err := strconv.Atoi(text)
-			if err != nil || place < 1 || place >= lastPlace-1 {
-				return "", false
-			}
-			for len(order) < place {
-				order = append(order, "")
-			}
-			order[place-1] = word
-		}
-	}
-	return strings.Join(order, " "), !slices.Contains(order, "")
-}

@@ -50,6 +50,7 @@ func count(ps []*packages.Package) []figure {
 		}
 		all = append(all, figure{files, path, len(p.Syntax)}, figure{knot, path, knotOf(units)})
 		if !strings.HasPrefix(path, "internal/lab/") && !strings.HasPrefix(path, "internal/testing/") {
+			all = append(all, doorsOf(p, path)...)
 			for _, f := range p.Syntax {
 				ships += p.Fset.File(f.Pos()).LineCount()
 			}

@@ -34,9 +34,16 @@ func TestFiguresOfAModule(t *testing.T) {
 		{knot, "cellar", 0},
 		{knot, "internal/lab/wire", 0},
 		{knot, "stone", 0},
-		{product, "", 45},
+		{product, "", 67},
+		{locks, "cellar: stone.Mu", 2},
+		{offered, ".Door", 2},
+		{offered, ".Wall", 2},
+		{offered, "cellar.Floor", 2},
+		{offered, "stone.Stone", 1},
 		{methods, ".Door", 2},
 		{methods, ".Wall", 1},
+		{methods, "cellar.Floor", 1},
+		{methods, "stone.Stone", 1},
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("\n got %v\nwant %v", got, want)
@@ -50,11 +57,11 @@ func TestLimit(t *testing.T) {
 		want     string
 	}{
 		{"within the bound", 40, 40, ""},
-		{"over the bound", 41, 40, "files of a package fs: 41, at most 40"},
-		{"only printed", 41, 0, ""},
+		{"over the bound and accepted", 42, 40, ""},
+		{"over what is accepted", 43, 40, "files of a package fs: 43, at most 42"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			l := limit{files, c.bound}
+			l := limit{files, c.bound, map[string]int{"fs": 42, "cache": 6}}
 			said := ""
 			if err := l.check([]figure{{files, "cache", 7}, {files, "fs", c.n}, {methods, "fs.dir", 99}}); err != nil {
 				said = err.Error()

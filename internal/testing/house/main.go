@@ -1,5 +1,5 @@
 // Command house counts what makes this repository hard to change: methods of a type, files of a package, declarations
-// that can only be understood together, and the lines that ship. It also checks the import table of .golangci.yml, with
+// that can only be understood together, locks that are taken of other packages, and the lines that ship. It also checks the import table of .golangci.yml, with
 // the library that golangci-lint has for it. It prints a table, and ends with 1 when a figure is over its bound or an
 // import is forbidden.
 //
@@ -22,6 +22,8 @@ const (
 	methods kind = "methods of a type"
 	files   kind = "files of a package"
 	knot    kind = "lines of the largest knot of a package" // see knotOf
+	offered kind = "methods of a type, with those of what it embeds"
+	locks   kind = "locks that a package takes of another's types"
 	product kind = "lines that ship"
 )
 
@@ -35,14 +37,34 @@ type figure struct {
 	n    int
 }
 
-// limit is the largest figure of a kind that is accepted; 0: the figure is only printed.
+// limit is the largest figure of a kind that is accepted.
 type limit struct {
 	kind  kind
 	bound int
+	// more is accepted of what was over the bound when it was set.
+	more map[string]int
 }
 
+// limits only fall: whoever mends a figure lowers its limit, and what is added is paid by what goes.
 func limits() []limit {
-	return []limit{{methods, 40}, {files, 40}, {knot, 2_000}, {product, 0}}
+	return []limit{
+		{kind: methods, bound: 40},
+		{kind: files, bound: 40},
+		{kind: knot, bound: 2_000},
+		{kind: offered, bound: 60, more: map[string]int{
+			"fs/internal/staging.File": 86,
+			"fs/internal/node.Kernel":  72,
+			"fs/internal/staging.Area": 69,
+		}},
+		{kind: locks, bound: 0, more: map[string]int{
+			"fs/internal/staging: fs/internal/tree.Mu":       52,
+			"fs/internal/content: fs/internal/tree.Mu":       20,
+			"fs/internal/change: fs/internal/tree.Mu":        16,
+			"fs/internal/change: fs/internal/staging.Commit": 11,
+			"fs/internal/node: fs/internal/tree.Mu":          9,
+		}},
+		{kind: product, bound: 77_300},
+	}
 }
 
 func main() {
@@ -80,11 +102,7 @@ func (l limit) sorted(figures []figure) []figure {
 }
 
 func (l limit) print(w io.Writer, figures []figure) {
-	bound := ""
-	if l.bound > 0 {
-		bound = fmt.Sprintf(", at most %d", l.bound)
-	}
-	_, _ = fmt.Fprintf(w, "%s%s\n", l.kind, bound)
+	_, _ = fmt.Fprintf(w, "%s, at most %d\n", l.kind, l.bound)
 	for i, f := range l.sorted(figures) {
 		if i >= shown && f.n <= l.bound {
 			break
@@ -93,12 +111,12 @@ func (l limit) print(w io.Writer, figures []figure) {
 	}
 }
 
-// check returns an error for each figure that is over the bound.
+// check returns an error for each figure that is over its bound.
 func (l limit) check(figures []figure) error {
 	var errs []error
 	for _, f := range l.sorted(figures) {
-		if l.bound > 0 && f.n > l.bound {
-			errs = append(errs, fmt.Errorf("%s %s: %d, at most %d", l.kind, f.of, f.n, l.bound))
+		if bound := max(l.bound, l.more[f.of]); f.n > bound {
+			errs = append(errs, fmt.Errorf("%s %s: %d, at most %d", l.kind, f.of, f.n, bound))
 		}
 	}
 	return errors.Join(errs...)

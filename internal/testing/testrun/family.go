@@ -146,7 +146,7 @@ func (f *family) clear(dir string, w io.Writer) {
 	release(before)
 	f.unmountBelow(dir)
 	for _, m := range mountsBelow(dir) {
-		_, _ = fmt.Fprintf(w, "cannot be unmounted: %s\n", m.target)
+		_, _ = fmt.Fprintf(w, "cannot be unmounted: %s\n", m.Dir)
 	}
 	if len(mountsBelow(dir)) == 0 { // never through a mount
 		if err := os.RemoveAll(dir); err != nil { //nolint:gosec // it is given for that
@@ -173,7 +173,7 @@ func (f *family) unmountBelow(dir string) {
 	}
 	defer func() { _ = void.Close() }()
 	for i := len(mounts) - 1; i >= 0; i-- {
-		pid, ended, err := f.start(command{args: mounts[i].unmounting(), env: os.Environ(), out: void, err: void})
+		pid, ended, err := f.start(command{args: unmounting(mounts[i]), env: os.Environ(), out: void, err: void})
 		if err != nil {
 			continue
 		}

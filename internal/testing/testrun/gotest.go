@@ -199,7 +199,7 @@ func (r *runner) leftovers() {
 		r.tally.fail(p.String())
 	}
 	for _, m := range mountsBelow(r.work) {
-		r.sayf("left mounted: %s", m.target)
-		r.tally.fail(m.target)
+		r.sayf("left mounted: %s", m.Dir)
+		r.tally.fail(m.Dir)
 	}
 }

@@ -100,7 +100,7 @@ func (f *family) left(dir string) (code int) {
 		code = 1
 	}
 	for _, m := range mountsBelow(dir) {
-		fmt.Printf("left mounted: %s\n", m.target)
+		fmt.Printf("left mounted: %s\n", m.Dir)
 		code = 1
 	}
 	f.clear(dir, os.Stdout)

@@ -3,7 +3,6 @@
 package main
 
 import (
-	"fmt"
 	"os"
 	"slices"
 	"strconv"
@@ -12,48 +11,25 @@ import (
 	"github.com/archivefs/archivefs/internal/fusectl"
 )
 
-// mount is a line of /proc/PID/mountinfo; the mount itself is not touched.
-type mount struct {
-	minor  string // of its device
-	kind   string
-	target string
-}
+// mount is one that is looked at without being touched.
+type mount = fusectl.Mounted
 
 // mountsBelow returns the mounts below dir, those first that others lie on.
 func mountsBelow(dir string) []mount { return mountsSeenBy(os.Getpid(), dir) }
 
-func mountsSeenBy(pid int, dir string) (found []mount) {
-	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/mountinfo", pid))
-	for line := range strings.Lines(string(text)) {
-		of, kind, _ := strings.Cut(line, " - ")
-		fields, kinds := strings.Fields(of), strings.Fields(kind)
-		if len(fields) < 5 || len(kinds) == 0 {
-			continue
-		}
-		_, minor, _ := strings.Cut(fields[2], ":")
-		if target := unescaped(fields[4]); strings.HasPrefix(target, dir+"/") {
-			found = append(found, mount{minor: minor, kind: kinds[0], target: target})
-		}
-	}
-	return found
-}
-
-// unescaped reads a path with \040 for a blank.
-func unescaped(path string) string {
-	for _, c := range []byte{' ', '\t', '\n', '\\'} {
-		path = strings.ReplaceAll(path, fmt.Sprintf(`\%03o`, c), string(c))
-	}
-	return path
+func mountsSeenBy(pid int, dir string) []mount {
+	return slices.DeleteFunc(fusectl.Mounts(strconv.Itoa(pid)), func(m mount) bool { return !strings.HasPrefix(m.Dir, dir+"/") })
 }
 
 // connectionsBelow returns the connections of the FUSE file systems that a process sees below dir.
 func connectionsBelow(pid int, dir string) (found []fusectl.Connection) {
 	var of []mount
 	for _, m := range mountsSeenBy(pid, dir) {
-		if !strings.HasPrefix(m.kind, "fuse") || m.kind == "fusectl" {
+		if !strings.HasPrefix(m.Kind, "fuse") || m.Kind == "fusectl" {
 			continue
 		}
-		minor, err := strconv.ParseUint(m.minor, 10, 32)
+		_, number, _ := strings.Cut(m.Device, ":")
+		minor, err := strconv.ParseUint(number, 10, 32)
 		if err != nil {
 			continue
 		}
@@ -85,9 +61,9 @@ func release(connections []fusectl.Connection) {
 }
 
 // unmounting is a command that detaches a mount.
-func (m mount) unmounting() []string {
+func unmounting(m mount) []string {
 	if os.Getuid() == 0 {
-		return []string{"/bin/umount", "-l", "-i", "-c", m.target}
+		return []string{"/bin/umount", "-l", "-i", "-c", m.Dir}
 	}
-	return []string{"/usr/bin/fusermount3", "-uz", m.target}
+	return []string{"/usr/bin/fusermount3", "-uz", m.Dir}
 }

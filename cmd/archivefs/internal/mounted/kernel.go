@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -24,10 +25,15 @@ import (
 
 // Archives are the mount points of archives, as far as the system knows.
 func Archives() (dirs []string) {
-	for _, m := range doctor.Mounts(Mountinfo("self")) {
+	for _, m := range ArchivesSeenBy("self") {
 		dirs = append(dirs, m.Dir)
 	}
 	return dirs
+}
+
+// ArchivesSeenBy are the archives in the mount namespace of a process; "self" is this one.
+func ArchivesSeenBy(process string) []fusectl.Mounted {
+	return slices.DeleteFunc(fusectl.Mounts(process), func(m fusectl.Mounted) bool { return m.Kind != doctor.Kind })
 }
 
 // IsStale reports whether dir is a mount without a process. It asks for something that the kernel
@@ -38,7 +44,7 @@ func IsStale(dir string) bool {
 }
 
 // AbortMount aborts the connection of a mount to the kernel, unless the mount is gone.
-func AbortMount(m doctor.Mounted) error {
+func AbortMount(m fusectl.Mounted) error {
 	_, text, _ := strings.Cut(m.Device, ":")
 	minor, err := strconv.ParseUint(text, 10, 32)
 	if err != nil {
@@ -62,17 +68,10 @@ func AbortMount(m doctor.Mounted) error {
 	return err
 }
 
-// Mountinfo is the list of mounts in the mount namespace of a process; "self" is this one. It is
-// empty if the system has none.
-func Mountinfo(process string) string {
-	text, _ := os.ReadFile(filepath.Join("/proc", process, "mountinfo")) //nolint:gosec // below /proc
-	return string(text)
-}
-
 // At is the archive that is mounted at dir. It asks the kernel, because the mount may not answer.
-func At(dir string) (found doctor.Mounted, ok bool) {
+func At(dir string) (found fusectl.Mounted, ok bool) {
 	dir = BehindLinks(dir)
-	for _, m := range doctor.Mounts(Mountinfo("self")) {
+	for _, m := range ArchivesSeenBy("self") {
 		if m.Dir == dir {
 			found, ok = m, true
 		}

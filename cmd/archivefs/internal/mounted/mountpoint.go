@@ -10,6 +10,7 @@ import (
 
 	"github.com/archivefs/archivefs/internal/config"
 	"github.com/archivefs/archivefs/internal/doctor"
+	"github.com/archivefs/archivefs/internal/fusectl"
 )
 
 // FuseConf is where the administrator allows users what only root may do else.
@@ -31,12 +32,20 @@ func MayLetOthersIn(uid int, conf string) error {
 }
 
 // IsAutomount reports whether systemd started this mount because a process looks into dir. That
-// process waits for us, and if we looked into dir we would wait for ourselves.
-func IsAutomount(dir string) bool { return doctor.Automount(Mountinfo("self"), dir) }
+// process waits for us, and if we looked into dir we would wait for ourselves (autofs(5)).
+func IsAutomount(dir string) bool {
+	top := ""
+	for _, m := range fusectl.Mounts("self") {
+		if m.Dir == dir {
+			top = m.Kind
+		}
+	}
+	return top == "autofs"
+}
 
 // IsLeft reports whether a killed process left the mount of an archive at dir. It looks into no automount.
 func IsLeft(dir string) bool {
-	if _, ours := At(dir); !ours && Mountinfo("self") != "" { // some systems have no list
+	if _, ours := At(dir); !ours && len(fusectl.Mounts("self")) > 0 { // some systems have no list
 		return false
 	}
 	return IsStale(dir)

@@ -25,6 +25,7 @@ import (
 	"github.com/archivefs/archivefs/fs"
 	"github.com/archivefs/archivefs/internal/config"
 	"github.com/archivefs/archivefs/internal/doctor"
+	"github.com/archivefs/archivefs/internal/fusectl"
 	"github.com/archivefs/archivefs/internal/spool"
 	"github.com/archivefs/archivefs/xattr"
 )
@@ -212,7 +213,7 @@ func sayKept(c *cli.Context, dir string, err error) error {
 // waitForEnd returns when the process of the mount has ended and released its state directory. If
 // the file system is still mounted elsewhere, the process does not end, and that is an error at
 // once.
-func waitForEnd(ctx context.Context, pid int, here doctor.Mounted, others []place, limit time.Duration) error {
+func waitForEnd(ctx context.Context, pid int, here fusectl.Mounted, others []place, limit time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	looked, lookedForHidden := false, false
@@ -331,7 +332,7 @@ func mountProcess(ctx context.Context, dir string) (pid int, err error) {
 // one.
 type place struct {
 	process string
-	doctor.Mounted
+	fusectl.Mounted
 }
 
 // otherPlaces are the other mount points of the archive at dir, one for each mount namespace. Only
@@ -347,7 +348,7 @@ func otherPlaces(dir string) (places []place) {
 	}
 	asked := []string{"", namespace("self")}
 	look := func(process string) {
-		for _, m := range doctor.Mounts(mounted.Mountinfo(process)) {
+		for _, m := range mounted.ArchivesSeenBy(process) {
 			if m.Device == here.Device && m.ID != here.ID {
 				places = append(places, place{process, m})
 				return
@@ -369,7 +370,7 @@ func otherPlaces(dir string) (places []place) {
 }
 
 // hidden says how root finds a mount that continues where this user may not look, and ends it.
-func hidden(m doctor.Mounted, pid int) string {
+func hidden(m fusectl.Mounted, pid int) string {
 	if os.Geteuid() == 0 {
 		return fmt.Sprintf("a mount namespace that no process is in, or a file that is open in one, keeps it: findmnt -t nsfs shows such; kill %d ends it", pid)
 	}
@@ -380,7 +381,7 @@ func hidden(m doctor.Mounted, pid int) string {
 // none. The number of a device may be reused, but not together with the number of the mount.
 func left(places []place) string {
 	for _, p := range places {
-		if !slices.Contains(doctor.Mounts(mounted.Mountinfo(p.process)), p.Mounted) {
+		if !slices.Contains(mounted.ArchivesSeenBy(p.process), p.Mounted) {
 			continue
 		}
 		if p.process == "self" {

@@ -3,5 +3,16 @@ package cellar
 
 import (
 	_ "example.com/room"
-	_ "example.com/room/stone"
+	"example.com/room/stone"
 )
+
+// Floor offers what a stone does, and a method of its own.
+type Floor struct{ stone.Stone }
+
+func (f *Floor) Sweep() {
+	f.Mu.Lock()
+	defer f.Mu.Unlock()
+	if f.Stone.Mu.TryLock() {
+		f.Mu.Unlock()
+	}
+}

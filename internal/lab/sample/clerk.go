@@ -1,4 +1,4 @@
-package sample
+package main
 
 import (
 	"fmt"
@@ -9,6 +9,7 @@ import (
 	"github.com/emersion/go-message/mail"
 
 	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/internal/sample"
 )
 
 // clerk makes the entries of one company. What it makes is decided by its random
@@ -35,7 +36,7 @@ func (c *clerk) entry(name string, date time.Time, content source, docType strin
 	created := officeTime(c.rnd, date)
 	archived := officeTime(c.rnd, date.AddDate(0, 0, 1+c.rnd.IntN(4)))
 	return entry{
-		Document: Document{
+		Document: sample.Document{
 			Name:     name,
 			Created:  created,
 			Archived: archived,
