@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/archivefs/archivefs/internal/fusectl"
 )
 
@@ -90,4 +92,29 @@ func (m mount) unmounting() []string {
 		return []string{"/bin/umount", "-l", "-i", "-c", m.target}
 	}
 	return []string{"/usr/bin/fusermount3", "-uz", m.target}
+}
+
+// archiveKind is the file system of our mounts.
+const archiveKind = "fuse.archivefs"
+
+// unmountCopies unmounts the archives that a namespace of this process has from that of its parent: it would
+// hold them, so that their processes could not end. It leaves that on which dir lies.
+func unmountCopies(dir string) error {
+	own, err := os.Readlink("/proc/self/ns/mnt")
+	if err != nil {
+		return err
+	}
+	parents, err := os.Readlink(fmt.Sprintf("/proc/%d/ns/mnt", os.Getppid()))
+	if err != nil || own == parents {
+		return err
+	}
+	for _, m := range slices.Backward(mountsBelow("")) {
+		if m.kind != archiveKind || strings.HasPrefix(dir, m.target+"/") {
+			continue
+		}
+		if err := unix.Unmount(m.target, unix.MNT_DETACH); err != nil {
+			return fmt.Errorf("unmount a copy of %s: %w", m.target, err)
+		}
+	}
+	return nil
 }
