@@ -22,7 +22,9 @@ type Dirs struct {
 	State string // the spool, and what users said: must not be lost
 	Cache string // contents and learned sizes: can be thrown away
 	lock  *os.File
-	link  string // see UsedAt; empty without it
+
+	mountpoint string   // see MountedAt
+	links      []string // the link from there, and the directories that were made for it, the deepest first
 
 	fresh bool     // State belonged to no archive before
 	made  []string // directories that were not there, those below others first
@@ -230,8 +232,8 @@ func (d *Dirs) boundTo(identity string) (bool, error) {
 
 // Close unlocks the directories.
 func (d *Dirs) Close() error {
-	if state, err := os.Readlink(d.link); err == nil && state == d.State { // else it is another mount's by now
-		_ = os.Remove(d.link) // a link that stays misleads nobody: nothing is mounted there
+	if state, err := StateAt(d.mountpoint); err == nil && state == d.State { // else the link is another mount's by now
+		removeEmpty(d.links) // a link that stays misleads nobody: nothing is mounted there
 	}
 	if err := d.lock.Close(); err != nil {
 		return fmt.Errorf("unlock state directory: %w", err)

@@ -70,6 +70,7 @@ func TestAllBound(t *testing.T) {
 
 // A command and a mount never share a directory, and each says who has it.
 func TestOpenBoundIsLocked(t *testing.T) {
+	t.Setenv("XDG_STATE_HOME", t.TempDir())
 	dir := t.TempDir()
 	mount := openDirs(t, dir, ours)
 	if err := mount.MountedAt("/mnt"); err != nil {

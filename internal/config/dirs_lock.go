@@ -106,8 +106,11 @@ func lockAlone(f *os.File) error {
 	}
 }
 
-// MountedAt notes where the archive is mounted, for InUseError.
-func (d *Dirs) MountedAt(dir string) error { return d.usedBy(atMountpoint + dir) }
+// MountedAt notes where the archive is mounted, for InUseError and StateAt.
+func (d *Dirs) MountedAt(dir string) error {
+	d.mountpoint = dir
+	return errors.Join(d.usedBy(atMountpoint+dir), d.linkFrom(dir))
+}
 
 // placeOf is the link from a mount point to the state directory of its mount, for when the mount
 // cannot be asked. A mount that was killed leaves it.
@@ -116,19 +119,20 @@ func placeOf(mountpoint string) (string, error) {
 	return filepath.Join(home.State, "at-"+dirName(mountpoint)), err
 }
 
-// UsedAt lets StateAt find the directory until it is closed.
-func (d *Dirs) UsedAt(mountpoint string) error {
+// linkFrom makes that link, for as long as the directories are open.
+func (d *Dirs) linkFrom(mountpoint string) error {
 	link, err := placeOf(mountpoint)
 	if err != nil {
 		return err
 	}
+	made := missing(filepath.Dir(link))
 	if err := private(filepath.Dir(link)); err != nil {
 		return err
 	}
 	if err := os.Remove(link); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
-	d.link = link
+	d.links = append([]string{link}, made...)
 	return os.Symlink(d.State, link)
 }
 

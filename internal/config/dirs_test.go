@@ -153,6 +153,7 @@ func TestDirsAreLocked(t *testing.T) {
 }
 
 func TestDirsInUseSayWhere(t *testing.T) {
+	t.Setenv("XDG_STATE_HOME", t.TempDir())
 	dir := t.TempDir()
 	first := openDirs(t, dir, ours)
 	want := func(text string) {
@@ -328,7 +329,7 @@ func TestStateOfAMountPoint(t *testing.T) {
 	open := func(dir string) *config.Dirs {
 		d, err := config.OpenDirs(dir, "http://127.0.0.1:1/api/v2 key:0123456789abcdef")
 		if err == nil {
-			err = d.UsedAt(mnt)
+			err = d.MountedAt(mnt)
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -342,6 +343,13 @@ func TestStateOfAMountPoint(t *testing.T) {
 		}
 	}
 	want("")
+	passing := open(t.TempDir())
+	if err := passing.Close(); err != nil {
+		t.Error(err)
+	}
+	if all, err := os.ReadDir(os.Getenv("XDG_STATE_HOME")); err != nil || len(all) > 0 {
+		t.Errorf("a mount with its state elsewhere leaves %v, %v", all, err)
+	}
 	killed := open(t.TempDir())
 	want(killed.State)
 	next := open("")
