@@ -37,6 +37,7 @@ const (
 	restartsName = "restarts" // see CountRestart
 
 	supervisorName = "supervisor" // see Supervise
+	hastenName     = "hasten"     // see Hasten
 )
 
 // xdg is a base directory of the XDG specification: from the environment when that is an
@@ -159,7 +160,7 @@ func owned(dir string) error {
 // unused refuses a directory that holds files and is no state directory, before its mode is
 // changed.
 func unused(dir string) error {
-	foreign, err := holdsOthers(dir, boundName, lockName, "cache")
+	foreign, err := holdsOthers(dir, boundName, lockName, hastenName, "cache")
 	if err != nil {
 		return fmt.Errorf("state directory: %w", err)
 	}

@@ -8,6 +8,7 @@ import (
 	"os/user"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/archivefs/archivefs/internal/config"
@@ -168,6 +169,10 @@ func TestDirsInUseSayWhere(t *testing.T) {
 		t.Fatal(err)
 	}
 	want(`of this archive, at /home/erika/My\nArchive` + process + "; unmount")
+	if err := first.Ending(); err != nil {
+		t.Fatal(err)
+	}
+	want(`is in use by the mount that was at /home/erika/My\nArchive` + process + "; try again")
 	if err := first.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -365,4 +370,30 @@ func TestStateOfAMountPoint(t *testing.T) {
 	if all, err := config.AllBound(""); err != nil || len(all) != 1 {
 		t.Errorf("bound are %v, %v", all, err)
 	}
+}
+
+// A mount that ends learns that another process waits, of which there is one at a time, until that is gone.
+func TestDirsAreHastened(t *testing.T) {
+	d := openDirs(t, t.TempDir(), ours)
+	want := func(want bool) {
+		t.Helper()
+		if got := d.IsHastened(); got != want {
+			t.Errorf("one waits: %t", got)
+		}
+	}
+	want(false)
+	next, err := config.Hasten(d.State)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want(true)
+	if _, err := config.Hasten(d.State); !errors.Is(err, syscall.EWOULDBLOCK) {
+		t.Errorf("beside it: %v", err)
+	}
+	if err := next.Close(); err != nil {
+		t.Error(err)
+	}
+	want(false)
+	closeDirs(t, d)
+	openDirs(t, d.State, ours)
 }

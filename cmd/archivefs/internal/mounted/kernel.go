@@ -70,9 +70,11 @@ func Mountinfo(process string) string {
 }
 
 // At is the archive that is mounted at dir. It asks the kernel, because the mount may not answer.
-func At(dir string) (found doctor.Mounted, ok bool) {
-	dir = BehindLinks(dir)
-	for _, m := range doctor.Mounts(Mountinfo("self")) {
+func At(dir string) (found doctor.Mounted, ok bool) { return SeenBy("self", BehindLinks(dir)) }
+
+// SeenBy is the archive that a process sees mounted at dir.
+func SeenBy(process, dir string) (found doctor.Mounted, ok bool) {
+	for _, m := range doctor.Mounts(Mountinfo(process)) {
 		if m.Dir == dir {
 			found, ok = m, true
 		}
