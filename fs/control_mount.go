@@ -15,12 +15,6 @@ import (
 	"github.com/archivefs/archivefs/internal/spool"
 )
 
-// NoteWaited notes in the mount at dir whether its uploads were waited for before an unmount.
-func NoteWaited(dir string, waited bool) error { return control.NoteWaited(dir, waited) }
-
-// Waited reports whether the uploads were waited for before the unmount.
-func (f *FileSystem) Waited() bool { return f.control.Waited() }
-
 // controlMount gives package control access to the mount.
 type controlMount struct {
 	f *FileSystem

@@ -22,7 +22,9 @@ type Dirs struct {
 	State string // the spool, and what users said: must not be lost
 	Cache string // contents and learned sizes: can be thrown away
 	lock  *os.File
-	link  string // see UsedAt; empty without it
+
+	mountpoint string   // see MountedAt
+	links      []string // the link from there, and the directories that were made for it, the deepest first
 
 	fresh bool     // State belonged to no archive before
 	made  []string // directories that were not there, those below others first
@@ -35,6 +37,7 @@ const (
 	restartsName = "restarts" // see CountRestart
 
 	supervisorName = "supervisor" // see Supervise
+	hastenName     = "hasten"     // see Hasten
 )
 
 // xdg is a base directory of the XDG specification: from the environment when that is an
@@ -157,7 +160,7 @@ func owned(dir string) error {
 // unused refuses a directory that holds files and is no state directory, before its mode is
 // changed.
 func unused(dir string) error {
-	foreign, err := holdsOthers(dir, boundName, lockName, "cache")
+	foreign, err := holdsOthers(dir, boundName, lockName, hastenName, "cache")
 	if err != nil {
 		return fmt.Errorf("state directory: %w", err)
 	}
@@ -230,8 +233,8 @@ func (d *Dirs) boundTo(identity string) (bool, error) {
 
 // Close unlocks the directories.
 func (d *Dirs) Close() error {
-	if state, err := os.Readlink(d.link); err == nil && state == d.State { // else it is another mount's by now
-		_ = os.Remove(d.link) // a link that stays misleads nobody: nothing is mounted there
+	if state, err := StateAt(d.mountpoint); err == nil && state == d.State { // else the link is another mount's by now
+		removeEmpty(d.links) // a link that stays misleads nobody: nothing is mounted there
 	}
 	if err := d.lock.Close(); err != nil {
 		return fmt.Errorf("unlock state directory: %w", err)

@@ -83,8 +83,11 @@ func removeAll(files []string) error {
 }
 
 // unmake removes the directories that OpenDirs made, as far as they are empty.
-func (d *Dirs) unmake() {
-	for _, dir := range d.made {
-		_ = os.Remove(dir) // another program may have put something there meanwhile
+func (d *Dirs) unmake() { removeEmpty(d.made) }
+
+// removeEmpty removes files, and directories as far as they are empty.
+func removeEmpty(paths []string) {
+	for _, path := range paths {
+		_ = os.Remove(path) // another program may have put something there meanwhile
 	}
 }

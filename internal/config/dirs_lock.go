@@ -18,21 +18,31 @@ import (
 // InUseError says that another process has a state directory.
 type InUseError struct {
 	State      string
-	Mountpoint string // of the mount that has it, printable; empty before it is usable
-	Command    string // that has it, where that is no mount
+	Mountpoint string // of the mount that has it; empty before it is usable
+	Ending     bool   // that mount was unmounted, and its process ends
+	Detached   bool   // it is mounted there no more, and its process does not end
+	Command    string // that has it, where that is no mount, or one that ends; printable
 	PID        int    // of the process; 0 where it is not known
 }
 
-// atMountpoint begins what stands in the lock of a mount.
-const atMountpoint = ", at "
+// What stands in the lock of a mount begins with one of these, before the mount point. Programs that
+// do not know the second take it for a command.
+const (
+	atMountpoint = ", at "
+	wasMountedAt = "the mount that was at "
+)
 
 func (e *InUseError) Error() string {
 	if e.Command != "" {
 		return fmt.Sprintf("the state directory %s is in use by %s%s; try again when that has ended", e.State, e.Command, e.Process())
 	}
+	if e.Detached {
+		return fmt.Sprintf("the state directory %s is in use by %s%s%s, which files that are open or another mount namespace keep; end what uses it, or that process",
+			e.State, wasMountedAt, archive.Printable(e.Mountpoint), e.Process())
+	}
 	where := ""
 	if e.Mountpoint != "" {
-		where = atMountpoint + e.Mountpoint
+		where = atMountpoint + archive.Printable(e.Mountpoint)
 	}
 	return fmt.Sprintf("the state directory %s is in use by another mount of this archive%s%s; "+
 		"unmount that, or name another directory with --state-dir", e.State, where, e.Process())
@@ -46,18 +56,34 @@ func (e *InUseError) Process() string {
 	return fmt.Sprintf(" (process %d)", e.PID)
 }
 
-// inUse reads who has the directory from the lock, where usedBy wrote it.
-func (d *Dirs) inUse(lock io.Reader) error {
+// UsedBy returns who has a state directory, nil if nobody has it, as far as this user may know.
+func UsedBy(state string) *InUseError {
+	if !isHeld(state, lockName) {
+		return nil
+	}
+	lock, err := os.Open(filepath.Join(state, lockName))
+	if err != nil {
+		return nil
+	}
+	defer lock.Close() //nolint:errcheck // it was only read
+	return inUse(state, lock)
+}
+
+// inUse reads who has a state directory from the lock, where usedBy wrote it.
+func inUse(state string, lock io.Reader) *InUseError {
 	content, _ := io.ReadAll(lock)
-	who, e := string(content), &InUseError{State: d.State}
+	who, e := string(content), &InUseError{State: state}
 	if at := strings.LastIndexByte(who, '\n'); at >= 0 {
 		e.PID, _ = strconv.Atoi(who[at+1:])
 		who = who[:at]
 	}
 	if at, ok := strings.CutPrefix(who, atMountpoint); ok {
-		e.Mountpoint = archive.Printable(at)
-	} else {
-		e.Command = archive.Printable(who)
+		e.Mountpoint = at
+		return e
+	}
+	e.Command = archive.Printable(who)
+	if at, ok := strings.CutPrefix(who, wasMountedAt); ok {
+		e.Mountpoint, e.Ending = at, true
 	}
 	return e
 }
@@ -73,7 +99,7 @@ func (d *Dirs) take() error {
 	if err := lockAlone(f); err != nil {
 		defer f.Close() //nolint:errcheck // nothing was written
 		if errors.Is(err, syscall.EWOULDBLOCK) {
-			return d.inUse(f)
+			return inUse(d.State, f)
 		}
 		return fmt.Errorf("lock state directory %s: %w", d.State, err)
 	}
@@ -107,8 +133,15 @@ func lockAlone(f *os.File) error {
 	}
 }
 
-// MountedAt notes where the archive is mounted, for InUseError.
-func (d *Dirs) MountedAt(dir string) error { return d.usedBy(atMountpoint + dir) }
+// MountedAt notes where the archive is mounted, for InUseError and StateAt.
+func (d *Dirs) MountedAt(dir string) error {
+	d.mountpoint = dir
+	return errors.Join(d.usedBy(atMountpoint+dir), d.linkFrom(dir))
+}
+
+// Ending notes that the archive is not mounted any more and the process about to end: the next
+// mount may wait for that (Hasten).
+func (d *Dirs) Ending() error { return d.usedBy(wasMountedAt + d.mountpoint) }
 
 // placeOf is the link from a mount point to the state directory of its mount, for when the mount
 // cannot be asked. A mount that was killed leaves it.
@@ -117,19 +150,20 @@ func placeOf(mountpoint string) (string, error) {
 	return filepath.Join(home.State, "at-"+dirName(mountpoint)), err
 }
 
-// UsedAt lets StateAt find the directory until it is closed.
-func (d *Dirs) UsedAt(mountpoint string) error {
+// linkFrom makes that link, for as long as the directories are open.
+func (d *Dirs) linkFrom(mountpoint string) error {
 	link, err := placeOf(mountpoint)
 	if err != nil {
 		return err
 	}
+	made := missing(filepath.Dir(link))
 	if err := private(filepath.Dir(link)); err != nil {
 		return err
 	}
 	if err := os.Remove(link); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
-	d.link = link
+	d.links = append([]string{link}, made...)
 	return os.Symlink(d.State, link)
 }
 
@@ -174,20 +208,35 @@ func (d *Dirs) CountRestart(again bool) (int, error) {
 }
 
 // Supervise notes that this process mounts again after a crash what uses a state directory, until
-// the mark is closed or the process ends.
+// the mark is closed or the process ends. It waits for the end of the process that did so before.
 func Supervise(state string) (mark io.Closer, err error) {
-	f, err := os.OpenFile(filepath.Join(state, supervisorName), os.O_CREATE|os.O_RDWR, 0o600) //nolint:gosec // below our own directory
+	return hold(state, supervisorName, func(f *os.File) error { return syscall.Flock(int(f.Fd()), syscall.LOCK_EX) })
+}
+
+// IsSupervised reports whether there is such a process.
+func IsSupervised(state string) bool { return isHeld(state, supervisorName) }
+
+// Hasten asks the mount that has a state directory to leave its uploads to the next one if it was
+// unmounted, until the mark is closed or the process ends. The error wraps syscall.EWOULDBLOCK while
+// another process asks.
+func Hasten(state string) (mark io.Closer, err error) { return hold(state, hastenName, lockAlone) }
+
+// IsHastened reports whether another process asks for that.
+func (d *Dirs) IsHastened() bool { return isHeld(d.State, hastenName) }
+
+// hold locks a file of a state directory, which tells other processes something.
+func hold(state, name string, lock func(*os.File) error) (io.Closer, error) {
+	f, err := os.OpenFile(filepath.Join(state, name), os.O_CREATE|os.O_RDWR, 0o600) //nolint:gosec // below our own directory
 	if err != nil {
 		return nil, err
 	}
-	if err := lockAlone(f); err != nil {
+	if err := lock(f); err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
 	return f, nil
 }
 
-// IsSupervised reports whether there is such a process.
-func IsSupervised(state string) bool {
-	is, err := locked(filepath.Join(state, supervisorName))
+func isHeld(state, name string) bool {
+	is, err := locked(filepath.Join(state, name))
 	return is && err == nil
 }

@@ -8,6 +8,7 @@ import (
 	"os/user"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/archivefs/archivefs/internal/config"
@@ -153,6 +154,7 @@ func TestDirsAreLocked(t *testing.T) {
 }
 
 func TestDirsInUseSayWhere(t *testing.T) {
+	t.Setenv("XDG_STATE_HOME", t.TempDir())
 	dir := t.TempDir()
 	first := openDirs(t, dir, ours)
 	want := func(text string) {
@@ -167,6 +169,10 @@ func TestDirsInUseSayWhere(t *testing.T) {
 		t.Fatal(err)
 	}
 	want(`of this archive, at /home/erika/My\nArchive` + process + "; unmount")
+	if err := first.Ending(); err != nil {
+		t.Fatal(err)
+	}
+	want(`is in use by the mount that was at /home/erika/My\nArchive` + process + "; try again")
 	if err := first.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -328,7 +334,7 @@ func TestStateOfAMountPoint(t *testing.T) {
 	open := func(dir string) *config.Dirs {
 		d, err := config.OpenDirs(dir, "http://127.0.0.1:1/api/v2 key:0123456789abcdef")
 		if err == nil {
-			err = d.UsedAt(mnt)
+			err = d.MountedAt(mnt)
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -342,6 +348,13 @@ func TestStateOfAMountPoint(t *testing.T) {
 		}
 	}
 	want("")
+	passing := open(t.TempDir())
+	if err := passing.Close(); err != nil {
+		t.Error(err)
+	}
+	if all, err := os.ReadDir(os.Getenv("XDG_STATE_HOME")); err != nil || len(all) > 0 {
+		t.Errorf("a mount with its state elsewhere leaves %v, %v", all, err)
+	}
 	killed := open(t.TempDir())
 	want(killed.State)
 	next := open("")
@@ -357,4 +370,30 @@ func TestStateOfAMountPoint(t *testing.T) {
 	if all, err := config.AllBound(""); err != nil || len(all) != 1 {
 		t.Errorf("bound are %v, %v", all, err)
 	}
+}
+
+// A mount that ends learns that another process waits, of which there is one at a time, until that is gone.
+func TestDirsAreHastened(t *testing.T) {
+	d := openDirs(t, t.TempDir(), ours)
+	want := func(want bool) {
+		t.Helper()
+		if got := d.IsHastened(); got != want {
+			t.Errorf("one waits: %t", got)
+		}
+	}
+	want(false)
+	next, err := config.Hasten(d.State)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want(true)
+	if _, err := config.Hasten(d.State); !errors.Is(err, syscall.EWOULDBLOCK) {
+		t.Errorf("beside it: %v", err)
+	}
+	if err := next.Close(); err != nil {
+		t.Error(err)
+	}
+	want(false)
+	closeDirs(t, d)
+	openDirs(t, d.State, ours)
 }

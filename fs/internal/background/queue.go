@@ -347,8 +347,11 @@ func pauseAfter(tries int) time.Duration {
 
 // Drain returns when every job that is ready now was done or refused, or was tried once more and the service
 // could not accept it (ErrAway), or when ctx is done. Jobs in doubt (ErrInDoubt) are tried again
-// and again.
+// and again. After Close it waits only for the attempts in flight.
 func (q *Queue[J]) Drain(ctx context.Context) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx) // nothing is begun
+	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	began := q.now()
@@ -361,7 +364,7 @@ func (q *Queue[J]) Drain(ctx context.Context) error {
 		at, ok := q.ready(j.of)
 		return ok && !at.After(q.now()) && (j.late || j.tried.Before(began))
 	}
-	for q.active > 0 || !q.breaker.Tripped() && slices.ContainsFunc(q.jobs, left) {
+	for q.active > 0 || !q.stopped && !q.breaker.Tripped() && slices.ContainsFunc(q.jobs, left) {
 		if err := q.awaitLocked(ctx); err != nil {
 			return err
 		}

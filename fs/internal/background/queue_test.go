@@ -418,6 +418,23 @@ func TestDrainEndsWithItsContext(t *testing.T) {
 	}
 }
 
+// A stopped queue begins nothing, and what it has not tried is not waited for.
+func TestDrainAfterClose(t *testing.T) {
+	q, a, ups := newTestQueue(t, 1, time.Hour)
+	a.notReady[ups[0]] = true
+	q.Add(ups[0])
+	if err := q.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	a.mu.Lock()
+	clear(a.notReady)
+	a.mu.Unlock()
+	mustDrain(t, q, ErrAway)
+	if a.tried() > 0 {
+		t.Fatal("it was tried")
+	}
+}
+
 func TestPausesGrowAndAreBounded(t *testing.T) {
 	last := time.Duration(0)
 	for tries := 1; tries < 100; tries++ {

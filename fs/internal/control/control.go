@@ -19,14 +19,11 @@ import (
 	"encoding/json"
 	"fmt"
 	iofs "io/fs"
-	"path/filepath"
-	"strconv"
 	"sync/atomic"
 	"syscall"
 	"time"
 
 	"github.com/sirupsen/logrus"
-	"golang.org/x/sys/unix"
 
 	"github.com/archivefs/archivefs/archive"
 	"github.com/archivefs/archivefs/cache"
@@ -140,7 +137,6 @@ type Tree struct {
 	ttl      time.Duration
 	abouts   *cache.Listings[archive.ID, about]
 	searches *cache.Listings[string, *found]
-	waited   atomic.Bool
 	saved    atomic.Pointer[[]Saved]
 }
 
@@ -180,35 +176,11 @@ func (t *Tree) status(ctx context.Context) ([]byte, error) {
 	return append(text, '\n'), nil
 }
 
-// An unmount that has waited for the uploads sets waitedAttr on the control directory, so that the
-// mount does not wait as long again.
-const waitedAttr = "user.archive.waited"
-
-// NoteWaited tells the mount at dir that an unmount has already waited for its uploads, or that it
-// stays mounted after all.
-func NoteWaited(dir string, waited bool) error {
-	if err := unix.Setxattr(filepath.Join(dir, Name), waitedAttr, strconv.AppendBool(nil, waited), 0); err != nil {
-		return fmt.Errorf("tell the mount that it ends: %w", err)
-	}
-	return nil
-}
-
-// Waited reports whether the unmount has already waited for the uploads.
-func (t *Tree) Waited() bool { return t.waited.Load() }
-
-func (t *Tree) setAttr(attr string, value []byte) error {
+func (t *Tree) setAttr(attr string, _ []byte) error {
 	if attr == rereadAttr {
 		return t.mount.RereadSearches()
 	}
-	waited, err := strconv.ParseBool(string(value))
-	switch {
-	case attr != waitedAttr:
-		return syscall.ENOTSUP
-	case err != nil:
-		return syscall.EINVAL
-	}
-	t.waited.Store(waited)
-	return nil
+	return syscall.ENOTSUP
 }
 
 // failed returns an error that is logged with its operation and path.

@@ -66,6 +66,7 @@ type command struct {
 	err    *os.File       // standard error
 	signal syscall.Signal // what it gets when this process is gone
 	leads  bool           // it gets a session of its own
+	apart  bool           // it gets a mount namespace of its own, where the system lets us
 }
 
 // start starts a program without standard input. The channel gets its status.
@@ -77,11 +78,19 @@ func (f *family) start(c command) (pid int, status <-chan syscall.WaitStatus, er
 	defer func() { _ = nothing.Close() }()
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	pid, err = syscall.ForkExec(c.args[0], c.args, &syscall.ProcAttr{ //nolint:gosec // what go test or this program names
+	attributes := syscall.ProcAttr{
 		Env:   once(c.env),
 		Files: []uintptr{nothing.Fd(), c.out.Fd(), c.err.Fd()},
 		Sys:   &syscall.SysProcAttr{Setsid: c.leads, Pdeathsig: c.signal},
-	})
+	}
+	if c.apart {
+		attributes.Sys.Unshareflags = syscall.CLONE_NEWNS // private
+	}
+	pid, err = syscall.ForkExec(c.args[0], c.args, &attributes) //nolint:gosec // what go test or this program names
+	if c.apart && (err == syscall.EPERM || err == syscall.EINVAL) {
+		attributes.Sys.Unshareflags = 0                             // as in a container, or where / is no mount: a test cannot make a namespace, either
+		pid, err = syscall.ForkExec(c.args[0], c.args, &attributes) //nolint:gosec // as above
+	}
 	if err != nil {
 		return 0, nil, fmt.Errorf("%s: %w", c.args[0], err)
 	}

@@ -28,14 +28,9 @@ const (
 // from running until the runtime notices.
 const sideBySide = 8
 
-// keep runs a test binary. The package fails when it leaves a process or a mount, and when its
-// own time-out does not end it.
+// keep runs the tests of a package, in as many parts as it wants, and ends when they have.
 func keep(args []string) int {
-	runtime.LockOSThread() // the signal is for as long as this thread
-	if err := unix.Prctl(unix.PR_SET_PDEATHSIG, uintptr(syscall.SIGTERM), 0, 0, 0); err != nil {
-		return failed(err)
-	}
-	f, err := newFamily()
+	f, err := child()
 	var dir string
 	if err == nil {
 		dir, err = temporary()
@@ -44,34 +39,56 @@ func keep(args []string) int {
 		return failed(err)
 	}
 	caught := signals(syscall.SIGQUIT)
-	t, err := f.startTests(args, dir)
+	t, err := f.startParts(args, dir)
 	if err != nil {
 		f.clear(dir, os.Stdout)
 		return failed(err)
 	}
-	overdue := time.After(timeout(args) + overdueBy)
 	for {
 		select {
 		case s := <-caught:
 			for _, pid := range t.pids {
-				if s == syscall.SIGQUIT {
-					quit(pid)
-				} else {
-					_ = syscall.Kill(pid, syscall.SIGKILL)
-				}
+				_ = syscall.Kill(pid, s.(syscall.Signal))
 			}
-			if s == syscall.SIGQUIT {
-				continue
-			}
-			f.gone(stopWithin) // what it began may clear up after itself
-			f.clear(dir, os.Stdout)
-			return 1
 		case code := <-t.ended:
 			code = max(code, f.left(dir))
 			if t.said != nil {
 				t.said.end(code)
 			}
 			return code
+		}
+	}
+}
+
+// part runs a test binary in the mount namespace of this process. It fails when that leaves a process
+// or a mount below dir, and when its own time-out does not end it.
+func part(dir string, args []string) int {
+	f, err := child()
+	if err == nil {
+		err = unmountCopies(dir)
+	}
+	if err != nil {
+		return failed(err)
+	}
+	caught := signals(syscall.SIGQUIT)
+	pid, ended, err := f.start(command{args: args, env: os.Environ(), out: os.Stdout, err: os.Stderr, signal: syscall.SIGKILL})
+	if err != nil {
+		return failed(err)
+	}
+	overdue := time.After(timeout(args) + overdueBy)
+	for {
+		select {
+		case s := <-caught:
+			if s == syscall.SIGQUIT {
+				quit(pid)
+				continue
+			}
+			_ = syscall.Kill(pid, syscall.SIGKILL)
+			f.gone(stopWithin) // what it began may clear up after itself
+			f.clear(dir, os.Stdout)
+			return 1
+		case status := <-ended:
+			return max(code(status), f.left(dir))
 		case <-overdue:
 			fmt.Println("its time-out has not ended it:")
 			for _, p := range descendants(os.Getpid()) {
@@ -81,6 +98,15 @@ func keep(args []string) int {
 			return 1
 		}
 	}
+}
+
+// child makes the family of a process that ends with its parent.
+func child() (*family, error) {
+	runtime.LockOSThread() // the signal is for as long as this thread
+	if err := unix.Prctl(unix.PR_SET_PDEATHSIG, uintptr(syscall.SIGTERM), 0, 0, 0); err != nil {
+		return nil, err
+	}
+	return newFamily()
 }
 
 // quit has a process say where its goroutines are. The kernel may choose a thread that hangs

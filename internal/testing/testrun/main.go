@@ -6,11 +6,12 @@
 //
 // DIR is for all that the tests write, mounts included, and is removed in the end.
 //
-// It is three kinds of processes, each the subreaper of what lies below it. The guard, which
+// It is four kinds of processes, each the subreaper of what lies below it. The guard, which
 // was called, starts the run in a session of its own, and clears up should that be killed. The
-// run does the checks, ends when the guard is gone, and starts go test, which starts every test
-// binary by a keeper. A keeper gives a package a directory for temporary files, and fails it for
-// what it leaves there mounted, and for processes.
+// run does the checks, ends when the guard is gone, and starts go test, which starts every package
+// by a keeper. A keeper starts the test binary by parts, one or more. A part gives it a mount
+// namespace of its own (for root) and a directory for temporary files, and fails it for what it
+// leaves there mounted, and for processes.
 package main
 
 import (
@@ -22,6 +23,7 @@ import (
 const (
 	asRun    = "-run"
 	asKeeper = "-keep"
+	asPart   = "-part"
 )
 
 func main() {
@@ -31,6 +33,8 @@ func main() {
 		os.Exit(run(args[1], args[2:]))
 	case len(args) > 1 && args[0] == asKeeper:
 		os.Exit(keep(args[1:]))
+	case len(args) > 2 && args[0] == asPart:
+		os.Exit(part(args[1], args[2:]))
 	case len(args) > 0:
 		os.Exit(guard(args[0], args[1:]))
 	}

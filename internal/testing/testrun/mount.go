@@ -3,10 +3,13 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"slices"
 	"strconv"
 	"strings"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/archivefs/archivefs/internal/fusectl"
 )
@@ -66,4 +69,29 @@ func unmounting(m mount) []string {
 		return []string{"/bin/umount", "-l", "-i", "-c", m.Dir}
 	}
 	return []string{"/usr/bin/fusermount3", "-uz", m.Dir}
+}
+
+// archiveKind is the file system of our mounts.
+const archiveKind = "fuse.archivefs"
+
+// unmountCopies unmounts the archives that a namespace of this process has from that of its parent: it would
+// hold them, so that their processes could not end. It leaves that on which dir lies.
+func unmountCopies(dir string) error {
+	own, err := os.Readlink("/proc/self/ns/mnt")
+	if err != nil {
+		return err
+	}
+	parents, err := os.Readlink(fmt.Sprintf("/proc/%d/ns/mnt", os.Getppid()))
+	if err != nil || own == parents {
+		return err
+	}
+	for _, m := range slices.Backward(mountsBelow("")) {
+		if m.Kind != archiveKind || strings.HasPrefix(dir, m.Dir+"/") {
+			continue
+		}
+		if err := unix.Unmount(m.Dir, unix.MNT_DETACH); err != nil {
+			return fmt.Errorf("unmount a copy of %s: %w", m.Dir, err)
+		}
+	}
+	return nil
 }

@@ -35,16 +35,16 @@ func sharesHere() int {
 	return 1
 }
 
-// tests are the processes that run the tests of a package.
+// tests are the parts that run the tests of a package.
 type tests struct {
 	pids  []int
 	ended chan int // gets the largest exit status when all have ended
 	said  *joint   // nil: the only one writes to standard output itself
 }
 
-// startTests starts a test binary by as many processes as the package wants, each with a directory of its own
-// for temporary files.
-func (f *family) startTests(args []string, dir string) (*tests, error) {
+// startParts starts the parts of a package, each with a directory of its own for temporary files, and a mount
+// namespace: one in which a test makes another namespace would hold the mounts of all in there.
+func (f *family) startParts(args []string, dir string) (*tests, error) {
 	lines := [][]string{args}
 	t := &tests{ended: make(chan int, 1)}
 	if n := sharesHere(); n > 1 {
@@ -54,20 +54,25 @@ func (f *family) startTests(args []string, dir string) (*tests, error) {
 		}
 		lines, t.said = share(args, list, n), &joint{to: os.Stdout}
 	}
+	program, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
 	var all []<-chan syscall.WaitStatus
 	for i, line := range lines {
-		own, out := dir, os.Stdout
+		own, err := publicDir(filepath.Join(dir, strconv.Itoa(i)))
+		if err != nil {
+			return nil, err
+		}
+		out := os.Stdout
 		if t.said != nil {
-			var err error
-			if own, err = publicDir(filepath.Join(dir, strconv.Itoa(i))); err != nil {
-				return nil, err
-			}
 			if out, err = t.said.pipe(); err != nil {
 				return nil, err
 			}
 		}
 		pid, ended, err := f.start(command{
-			args: line, env: append(os.Environ(), "TMPDIR="+own, "GOMAXPROCS="+strconv.Itoa(sideBySide)), out: out, err: os.Stderr, signal: syscall.SIGKILL,
+			args: append([]string{program, asPart, own}, line...), env: append(os.Environ(), "TMPDIR="+own, "GOMAXPROCS="+strconv.Itoa(sideBySide)),
+			out: out, err: os.Stderr, signal: syscall.SIGTERM, apart: os.Geteuid() == 0,
 		})
 		if t.said != nil {
 			_ = out.Close()
@@ -112,7 +117,7 @@ func (f *family) list(binary, dir string) ([]string, error) {
 	return listed.FindAllString(string(text), -1), nil
 }
 
-// share returns the command lines of at most n processes that together run these tests, each once.
+// share returns the command lines of at most n parts that together run these tests, each once.
 func share(args, tests []string, n int) (lines [][]string) {
 	for i := range max(1, min(n, len(tests))) {
 		var own []string

@@ -5,11 +5,13 @@ package main
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -178,9 +180,42 @@ func TestWhatIsLeftFails(t *testing.T) {
 	t.Parallel()
 	s := start(t, "leaves")
 	said := s.ended()
-	if !regexp.MustCompile(`left behind: process \d+: sleep 1000`).MatchString(said) || !strings.HasSuffix(said, "\n2 passed, 1 failed\n") || s.cmd.ProcessState.ExitCode() != 1 {
+	passed := 2
+	if os.Geteuid() == 0 {
+		passed++
+		if !regexp.MustCompile(`left mounted: ` + regexp.QuoteMeta(s.work) + `/\d+/0/left\d+\n`).MatchString(said) {
+			t.Errorf("it names no mount:\n%s", said)
+		}
+	}
+	if !regexp.MustCompile(`left behind: process \d+: sleep 1000`).MatchString(said) || !strings.HasSuffix(said, fmt.Sprintf("\n%d passed, 1 failed\n", passed)) || s.cmd.ProcessState.ExitCode() != 1 {
 		t.Errorf("%v, it says:\n%s", s.cmd.ProcessState, said)
 	}
+	s.wantNothing()
+}
+
+// A test that makes a mount namespace holds no mounts of the tests of other packages.
+func TestPackagesHaveMountNamespaces(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root can make mount namespaces")
+	}
+	t.Parallel()
+	namespace := func(pid int) string {
+		name, err := os.Readlink(fmt.Sprintf("/proc/%d/ns/mnt", pid))
+		if err != nil {
+			t.Error(err)
+		}
+		return name
+	}
+	s := start(t, "waits")
+	s.await()
+	tests := slices.DeleteFunc(descendants(s.cmd.Process.Pid), func(p process) bool { return p.name != "waits.test" })
+	if len(tests) != 1 || namespace(tests[0].pid) == namespace(os.Getpid()) {
+		t.Errorf("the tests run in the namespace of all: %v", tests)
+	}
+	if err := s.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Error(err)
+	}
+	_ = s.ended()
 	s.wantNothing()
 }
 

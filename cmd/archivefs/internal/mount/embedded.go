@@ -10,14 +10,13 @@ import (
 
 	"github.com/archivefs/archivefs/apiclient"
 	"github.com/archivefs/archivefs/cmd/archivefs/internal/running"
-	"github.com/archivefs/archivefs/internal/config"
 	"github.com/archivefs/archivefs/internal/server"
 )
 
 // embedded is the archive service inside the process of a mount, on loopback, with a key
 // that lives as long as the process.
 type embedded struct {
-	url, data   string
+	url         string
 	credentials apiclient.Credentials
 	cancel      context.CancelFunc
 	served      chan error
@@ -26,10 +25,6 @@ type embedded struct {
 
 // startEmbedded opens the archive in data and serves it.
 func startEmbedded(ctx context.Context, data string, withSample bool, log logrus.FieldLogger) (*embedded, error) {
-	data, err := config.DataDir(data)
-	if err != nil {
-		return nil, err
-	}
 	key := rand.Text()
 	// The service logs nothing: the client logs the same requests.
 	srv, err := server.Open(ctx, server.Options{Data: data, Credentials: server.Credentials{APIKey: key}})
@@ -47,7 +42,7 @@ func startEmbedded(ctx context.Context, data string, withSample bool, log logrus
 	}
 	running, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	e := &embedded{
-		url: "http://" + ln.Addr().String() + "/api/v2", data: data, cancel: cancel, server: srv,
+		url: "http://" + ln.Addr().String() + "/api/v2", cancel: cancel, server: srv,
 		credentials: apiclient.Credentials{APIKey: key}, served: make(chan error, 1),
 	}
 	go func() { e.served <- srv.Serve(running, ln) }()

@@ -20,15 +20,14 @@ const (
 	// unmountPatience is how long an unmount waits for files to be closed before it detaches the
 	// mount.
 	unmountPatience = 3 * time.Second
-	// awayPatience bounds the wait for uploads while the service is away, or if the command unmount
-	// has waited already: enough for those in flight.
+	// awayPatience bounds the wait for uploads while the service is away: enough for those in flight.
 	awayPatience = 2 * time.Second
 )
 
-// end unmounts m, if it is still mounted (nil for nothing), waits for uploads, prints what remains,
-// and closes the session. From now on the next signal ends the program at once: the spool survives
-// that. Finally the connection to the kernel is aborted, so that programs that still wait get an
-// error and nothing keeps the process.
+// end unmounts m, if it is still mounted (nil for nothing), waits for uploads, though not while another
+// process waits for that, prints what remains, and closes the session. From now on the next signal ends
+// the program at once: the spool survives that. Finally the connection to the kernel is aborted, so that
+// programs that still wait get an error and nothing keeps the process.
 func (s *session) end(m *fs.Mount) error {
 	hurry, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -40,22 +39,32 @@ func (s *session) end(m *fs.Mount) error {
 		default:
 			s.log.Info("unmounting")
 		}
+		if err := s.dirs.Ending(); err != nil {
+			s.log.Warn(err)
+		}
 		err = s.takeDown(hurry, m)
 	}
 	limit := s.settings.Drain
-	if s.fs.Away() != nil || s.fs.Waited() {
+	if s.fs.Away() != nil {
 		limit = min(limit, awayPatience)
 	}
 	ctx, cancel := context.WithTimeout(hurry, limit)
 	defer cancel()
-	s.drain(ctx)
+	next := s.drain(ctx)
+	if next {
+		ctx, cancel = context.WithTimeout(hurry, handoverGrace+awayPatience)
+		defer cancel()
+		s.handOver(ctx)
+	}
 	if m != nil {
 		m.Abort() // before the stores are closed
 	}
-	rest, local := s.remainder(), s.localRemainder()
+	rest, local := s.remainder(next), s.localRemainder()
 	switch {
 	case hurry.Err() != nil: // uploads may still use the stores
 		return errors.Join(err, errors.New(command.Join("ended at once", rest, local)))
+	case next && rest != "":
+		command.Say(s.stderr, "%s", rest)
 	case s.fs.Away() != nil && rest != "":
 		command.Say(s.stderr, "%s", command.Join(mounted.AwayInWords(s.fs.Away().Refused()), rest, local))
 	case ctx.Err() != nil && rest != "":
@@ -105,8 +114,11 @@ func (s *session) takeDown(hurry context.Context, m *fs.Mount) error {
 }
 
 // drain waits until nothing is in flight and pending uploads are archived, or the service cannot
-// take them, or ctx ends.
-func (s *session) drain(ctx context.Context) {
+// take them, or ctx ends, or another process waits for the end of this one (next). After that no upload
+// begins.
+func (s *session) drain(ctx context.Context) (next bool) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
 	done := make(chan error, 1)
 	go func() { done <- s.fs.Close(ctx) }()
 	bar := command.NewProgress(s.stderr)
@@ -127,8 +139,12 @@ func (s *session) drain(ctx context.Context) {
 			if err != nil && ctx.Err() == nil {
 				s.log.Warnf("uploads: %v", err)
 			}
-			return
+			return next
 		case <-tick.C:
+			if !next && s.dirs.IsHastened() {
+				next = true
+				cancel()
+			}
 			left := s.left()
 			s.manager.Note("waiting for " + left.Pending.String())
 			if bar != nil && left.Pending.Uploads > 0 {
@@ -142,15 +158,17 @@ func (s *session) drain(ctx context.Context) {
 func (s *session) left() mounted.Leftover { return mounted.LeftoverOf(s.spool.Left()) }
 
 // remainder describes in one sentence what is not archived, empty if everything is or the mount
-// never was usable.
-func (s *session) remainder() string {
+// never was usable. next says that another process waits for it.
+func (s *session) remainder(next bool) string {
 	l := s.left()
 	if !s.usable || l.Failed == 0 && l.Pending.Uploads == 0 {
 		return ""
 	}
-	away := s.fs.Away()
-	return fmt.Sprintf("%d failed and %d pending uploads are kept in %s; %s",
-		l.Failed, l.Pending.Uploads, s.dirs.State, mounted.GoesOn(s.dirs.State, away != nil && away.Refused()))
+	goesOn := "the next mount takes them over"
+	if away := s.fs.Away(); !next {
+		goesOn = mounted.GoesOn(s.dirs.State, away != nil && away.Refused())
+	}
+	return fmt.Sprintf("%d failed and %d pending uploads are kept in %s; %s", l.Failed, l.Pending.Uploads, s.dirs.State, goesOn)
 }
 
 // localRemainder describes in one sentence the local files, empty if there are none.

@@ -162,10 +162,7 @@ func (s *session) serve(c *cli.Context) (*fs.Mount, error) {
 			"what waited goes on, and programs have to open their files again", m.Dir, s.crash)
 	}
 	if err := s.dirs.MountedAt(m.Dir); err != nil {
-		s.log.Warn(err)
-	}
-	if err := s.dirs.UsedAt(mounted.BehindLinks(m.Dir)); err != nil {
-		s.log.Debugf("unmount --force will not say what is left: %v", err)
+		s.log.Debugf("other commands will not know of this mount: %v", err)
 	}
 	if err := s.announce(c.App.Writer, m.Dir); err != nil {
 		return m, err

@@ -83,14 +83,10 @@ func openSession(c *cli.Context, settings *settings.Mount, log *logrus.Logger, s
 }
 
 func (s *session) open(ctx context.Context) error {
-	identity, err := s.openService(ctx)
+	err := s.openService(ctx)
 	if err != nil {
 		return err
 	}
-	if s.dirs, err = config.OpenDirs(s.settings.StateDir, identity); err != nil {
-		return err
-	}
-	s.later(s.leaveDirs)
 	o := s.settings.Fs
 	if o.Restarts, err = s.dirs.CountRestart(s.stale); err != nil {
 		s.log.Debugf("the count of restarts begins anew: %v", err)
@@ -164,6 +160,15 @@ func (s *session) setPeople(ctx context.Context, people *settings.People, own ap
 // listingMemory bounds the memory of packed listings, which take some 100 bytes for each document.
 const listingMemory = 256 << 20
 
+// openDirs opens the state directories of the archive with that identity.
+func (s *session) openDirs(ctx context.Context, identity string) (err error) {
+	s.dirs, err = takeOver(ctx, s.stderr, func() (*config.Dirs, error) { return config.OpenDirs(s.settings.StateDir, identity) })
+	if err == nil {
+		s.later(s.leaveDirs)
+	}
+	return err
+}
+
 // leaveDirs unlocks the state directories. If the mount never was usable, for instance with a wrong
 // key, it removes new ones.
 func (s *session) leaveDirs() error {
@@ -182,34 +187,45 @@ func (s *session) roomMaker(content *cache.Content) func(int64) bool {
 	return content.Free
 }
 
-// openService makes the client of the service, and starts the embedded one. It returns the identity
-// of the archive, without a secret.
-func (s *session) openService(ctx context.Context) (identity string, err error) {
-	cfg := s.settings.Client
-	cfg.Log = s.log
+// openService opens the directories of the archive, makes the client of the service, and starts the
+// embedded one, whose data another mount may have until it has left the directories.
+func (s *session) openService(ctx context.Context) error {
 	if s.settings.Embedded {
-		e, err := startEmbedded(ctx, s.settings.Data, s.settings.Sample, s.log)
+		data, err := config.DataDir(s.settings.Data)
 		if err != nil {
-			return "", err
+			return err
+		}
+		if err := s.openDirs(ctx, "embedded:"+data); err != nil {
+			return err
+		}
+		e, err := startEmbedded(ctx, data, s.settings.Sample, s.log)
+		if err != nil {
+			return err
 		}
 		s.later(e.stop)
 		s.local = e.server.ContentFile
-		cfg.BaseURL, cfg.Credentials = e.url, e.credentials
-		identity = "embedded:" + e.data
+		return s.openClient(e.url, e.credentials)
 	}
+	if err := s.openClient(s.settings.Client.BaseURL, s.settings.Client.Credentials); err != nil {
+		return err
+	}
+	return s.openDirs(ctx, s.client.BaseURL()+" "+s.settings.Client.Credentials.Identity())
+}
+
+// openClient makes the client of a service.
+func (s *session) openClient(url string, cred apiclient.Credentials) error {
+	cfg := s.settings.Client
+	cfg.Log, cfg.BaseURL, cfg.Credentials = s.log, url, cred
 	client, err := apiclient.New(cfg)
 	if err != nil {
-		return "", settings.WrongSetting(err)
+		return settings.WrongSetting(err)
 	}
 	s.later(func() error {
 		client.Close()
 		return nil
 	})
 	s.client = client
-	if identity == "" {
-		identity = client.BaseURL() + " " + cfg.Credentials.Identity()
-	}
-	return identity, nil
+	return nil
 }
 
 // later adds something to close; the last added is closed first.

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"runtime/debug"
+	"sync"
 	"syscall"
 	"time"
 
@@ -30,7 +31,8 @@ type supervisor struct {
 	mountpoint string
 	hangups    <-chan os.Signal
 	caller     io.WriteCloser // gets the line that says that the mount is usable; nil once it has it
-	mark       io.Closer      // lets others know of the supervisor (config.Supervise); nil without it
+	shown      sync.Once
+	mark       io.Closer // lets others know of the supervisor (config.Supervise)
 }
 
 // supervise is the process between the caller of --daemon and the mount. It returns when there is
@@ -78,8 +80,8 @@ func supervise(c *cli.Context, s *settings.Mount) error {
 		wait, cancel := context.WithTimeout(c.Context, pause)
 		<-wait.Done()
 		cancel()
-		if _, there := mounted.At(v.mountpoint); !there || c.Err() != nil {
-			return nil // somebody unmounted it
+		if _, there := mounted.At(v.mountpoint); !there || !mounted.IsStale(v.mountpoint) || c.Err() != nil {
+			return nil // somebody unmounted it, and may have mounted again
 		}
 	}
 }
@@ -113,18 +115,20 @@ func (v *supervisor) attend(ctx context.Context, p *process) (usable bool, err e
 	}
 }
 
-// show lets other processes know that the mount comes again after a crash.
+// show lets other processes know that the mount comes again after a crash, once the supervisor of the
+// mount before has ended.
 func (v *supervisor) show() {
-	if v.mark != nil {
-		return
-	}
-	state, err := config.StateAt(v.mountpoint)
-	if err == nil {
-		v.mark, err = config.Supervise(state)
-	}
-	if err != nil {
-		v.log.Debugf("after a crash status will not say that it is mounted again: %v", err)
-	}
+	v.shown.Do(func() {
+		go func() {
+			state, err := config.StateAt(v.mountpoint)
+			if err == nil {
+				v.mark, err = config.Supervise(state)
+			}
+			if err != nil {
+				v.log.Debugf("after a crash status will not say that it is mounted again: %v", err)
+			}
+		}()
+	})
 }
 
 // pass passes the line that says that the mount is usable to the caller, if it waits for it, and

@@ -69,9 +69,11 @@ func AbortMount(m fusectl.Mounted) error {
 }
 
 // At is the archive that is mounted at dir. It asks the kernel, because the mount may not answer.
-func At(dir string) (found fusectl.Mounted, ok bool) {
-	dir = BehindLinks(dir)
-	for _, m := range ArchivesSeenBy("self") {
+func At(dir string) (found fusectl.Mounted, ok bool) { return SeenBy("self", BehindLinks(dir)) }
+
+// SeenBy is the archive that a process sees mounted at dir.
+func SeenBy(process, dir string) (found fusectl.Mounted, ok bool) {
+	for _, m := range ArchivesSeenBy(process) {
 		if m.Dir == dir {
 			found, ok = m, true
 		}

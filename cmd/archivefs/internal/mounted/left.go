@@ -92,6 +92,21 @@ func SpoolOf(state string) string { return filepath.Join(state, "spool") }
 // ReceiptsOf is the receipts of a state directory.
 func ReceiptsOf(state string) string { return filepath.Join(state, "receipts.jsonl") }
 
+// endingAt describes what the process of the last mount at dir still sends, empty if it has ended.
+func endingAt(dir string) string {
+	state, err := config.StateAt(BehindLinks(dir))
+	if err != nil {
+		return ""
+	}
+	by := config.UsedBy(state)
+	if by == nil || !by.Ending {
+		return ""
+	}
+	left, _ := spool.LeftIn(SpoolOf(state))
+	pending := LeftoverOf(left).Pending
+	return fmt.Sprintf("the process of the last mount%s goes on with %s", by.Process(), &pending)
+}
+
 // LeftBehind is a state directory with pending uploads that no mount uses.
 type LeftBehind struct {
 	config.Bound

@@ -360,7 +360,11 @@ func (p *patient) state(identity string, refused bool) []doctor.Finding {
 	}
 	state := doctor.Writable("state", seen.State)
 	if seen.Busy {
-		state = doctor.Fine("state", seen.State+" is in use by a mount")
+		by := "a mount"
+		if e := config.UsedBy(seen.State); e != nil && e.Ending {
+			by = e.Command + e.Process()
+		}
+		state = doctor.Fine("state", seen.State+" is in use by "+by)
 	}
 	findings := []doctor.Finding{state, p.space("uploads", seen.State), p.space("the cache", seen.Cache)}
 	if n, err := spool.Waiting(mounted.SpoolOf(seen.State)); err == nil && n > 0 && !seen.Busy {

@@ -83,14 +83,16 @@ func unmount(c *cli.Context) error {
 	_, status, err := mounted.Status(dir)
 	here, _ := mounted.At(dir)
 	others := otherPlaces(dir)
-	if err == nil && rest {
-		err = fs.NoteWaited(dir, true)
-	}
 	if err == nil {
 		err = mounted.Fusermount(c.Context, false, dir)
 	}
 	if err != nil {
-		return errors.Join(withSilence(err, dir), fs.NoteWaited(dir, false))
+		return withSilence(err, dir)
+	}
+	if rest { // it was waited for
+		if mark, err := config.Hasten(status.StateDir); err == nil { // else it is waited for once more
+			defer mark.Close() //nolint:errcheck // nothing was written
+		}
 	}
 	left, _ := mounted.LeftBy(status)
 	if stays := left.StaysInWords(status.StateDir); stays != "" {

@@ -570,7 +570,7 @@ func openKept(dir, command string) (*keptUploads, error) {
 	dirs, err := config.OpenBound(dir, command)
 	var used *config.InUseError
 	switch {
-	case errors.As(err, &used) && used.Mountpoint != "":
+	case errors.As(err, &used) && used.Mountpoint != "" && !used.Ending:
 		return nil, fmt.Errorf("%s is in use by the mount at %s%s: name that in its place, or try again when its process has ended", dir, used.Mountpoint, used.Process())
 	case errors.As(err, &used) && used.Command == "":
 		return nil, fmt.Errorf("%s is in use by a mount that begins%s: try again", dir, used.Process())
