@@ -150,6 +150,26 @@ func (f *File) EstimateTrust() time.Duration {
 	return d.Lengths().Paused(f.Document().ID)
 }
 
+// Listed reports whether the listing has the length.
+func (f *File) Listed() bool {
+	_, ok := f.Env.Lengths.Listed(f.Document(), f.Key().Representation)
+	return ok
+}
+
+// Weigh finds out the length of a document by opening its content, which is downloaded if it is small. After
+// a failure the length stays unknown: the open tells.
+func (f *File) Weigh(ctx context.Context, pid uint32) {
+	f.ReadNext(pid)
+	r, err := f.fetchContent(ctx)
+	if err != nil {
+		return
+	}
+	defer r.Close() //nolint:errcheck // nothing was read
+	if r.Size() <= prefetch.MaxContent {
+		_ = r.Wait(ctx)
+	}
+}
+
 // shownEntries are the entries of a directory ordered by name.
 type shownEntries []*tree.Entry
 

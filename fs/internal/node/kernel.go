@@ -12,6 +12,7 @@ import (
 
 	"github.com/archivefs/archivefs/archive"
 	"github.com/archivefs/archivefs/fs/internal/background"
+	"github.com/archivefs/archivefs/fs/internal/callers"
 	"github.com/archivefs/archivefs/fs/internal/change"
 	"github.com/archivefs/archivefs/fs/internal/content"
 	"github.com/archivefs/archivefs/fs/internal/control"
@@ -33,6 +34,8 @@ type Kernel struct {
 	Trust time.Duration
 	// Memory counts the documents that the kernel forgot.
 	Memory *background.Memory
+	// Askers decides which programs get lengths that have to be downloaded.
+	Askers *callers.Askers
 
 	// Contents, Staging, Files, Control and Watch are set before the first node is made.
 	*content.Contents
@@ -90,9 +93,36 @@ func (k *Kernel) fill(f *staging.File, out *fuse.Attr) time.Duration {
 		return 0 // the length may change when the last reader closes it
 	}
 	if !exact {
-		return min(k.validFor(d), f.EstimateTrust())
+		return 0 // so that a program that asks for it can be told from one that does not (Askers)
 	}
 	return k.validFor(d)
+}
+
+// lendEstimates returns for how long the estimate of a length may be trusted by the thread that lists its
+// directory, which is large, or part of a walk, if many. All estimates of a directory expire together.
+func (k *Kernel) lendEstimates(thread uint32, f *staging.File, many bool) time.Duration {
+	d, _ := f.Place()
+	trust := k.Askers.Trusts(thread)
+	if d == nil || trust == 0 || !many {
+		return 0
+	}
+	if !d.Estimates.Runs() {
+		d.Estimates.Extend(min(k.validFor(d), f.EstimateTrust(), trust))
+	}
+	return d.Estimates.Left()
+}
+
+// forgetEstimates makes the kernel ask for the lengths of a directory that were estimated. A program that
+// asks for one would not be noticed otherwise.
+func (k *Kernel) forgetEstimates(d *tree.Dir) {
+	if d == nil || inodeOf(d) == nil || !d.Estimates.End() {
+		return
+	}
+	for _, in := range inodeOf(d).Children() {
+		if n, ok := in.Operations().(interface{ forgetEstimate() }); ok {
+			n.forgetEstimate()
+		}
+	}
 }
 
 // fillSize writes the length. It is exact, or else known from before, or an estimate with no blocks.
