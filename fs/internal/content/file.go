@@ -156,18 +156,11 @@ func (f *File) Listed() bool {
 	return ok
 }
 
-// Weigh finds out the length of a document by opening its content, which is downloaded if it is small. After
-// a failure the length stays unknown: the open tells.
+// Weigh finds out the length of a document by requesting its content, which is downloaded if it is small. After
+// a failure the length stays unknown: the open tells why.
 func (f *File) Weigh(ctx context.Context, pid uint32) {
 	f.ReadNext(pid)
-	r, err := f.fetchContent(ctx)
-	if err != nil {
-		return
-	}
-	defer r.Close() //nolint:errcheck // nothing was read
-	if r.Size() <= prefetch.MaxContent {
-		_ = r.Wait(ctx)
-	}
+	_ = f.fetchWhole(ctx, f.Key())
 }
 
 // shownEntries are the entries of a directory ordered by name.
