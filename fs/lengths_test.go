@@ -20,6 +20,7 @@ var archivers = map[string]string{
 	"bsdcpio":           `find mnt | bsdcpio -o >t && (cd out && bsdcpio -id <../t)`,
 	"cpio":              `find mnt | cpio -o >t && (cd out && cpio -id <../t)`,
 	"ls and cpio":       `ls -d mnt/*/*/* | cpio -o >t && (cd out && cpio -id <../t)`,
+	"bsdtar by a shell": `sh -c 'exec bsdtar -cf t mnt/*/*/*' && bsdtar -xf t -C out`,
 	"pax":               `pax -wf t mnt && (cd out && pax -rf ../t)`,
 	"tarfile":           `python3 -m tarfile -c t mnt && tar -xf t -C out`,
 	"genisoimage":       `genisoimage -quiet -R -o t mnt 2>/dev/null && bsdtar -xf t -C out && mkdir out/mnt && mv out/M* out/inboxes out/mnt/`,

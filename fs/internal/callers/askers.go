@@ -53,7 +53,7 @@ func (a *Askers) Exact(thread uint32) bool {
 	switch p.kind {
 	case Gatherer:
 		return true
-	case Lister, Namer, Thumbnailer, Crawler:
+	case Lister, Namer, Shell, Thumbnailer, Crawler:
 		return false
 	default:
 		return exact
@@ -92,6 +92,9 @@ func (a *Askers) askerLocked(thread uint32) *asker {
 	}
 	process, kind := a.of(thread)
 	p := &asker{process: process, kind: kind}
+	if kind == Shell {
+		return p
+	}
 	now, full := a.now(), len(a.byThread) >= maxAskers
 	for id, other := range a.byThread {
 		switch {

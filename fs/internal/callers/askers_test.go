@@ -24,7 +24,7 @@ func TestArchiverGetsEveryLength(t *testing.T) {
 }
 
 func TestListingProgramGetsOneLengthAtMost(t *testing.T) {
-	for kind, want := range map[Kind]int{Other: 1, Lister: 0, Namer: 0, Crawler: 0, Thumbnailer: 0, Gatherer: 100} {
+	for kind, want := range map[Kind]int{Other: 1, Lister: 0, Namer: 0, Shell: 0, Crawler: 0, Thumbnailer: 0, Gatherer: 100} {
 		a, now := askersOf(map[int]Kind{1: kind})
 		got := 0
 		for range 100 {
@@ -57,6 +57,17 @@ func TestFileManagerGetsALengthWhenItAsksForThatAlone(t *testing.T) {
 	a.Opened(11)
 	if !a.Exact(12) {
 		t.Error("an estimate after it opened a document")
+	}
+}
+
+func TestArchiverThatAShellBecameGetsEveryLength(t *testing.T) {
+	kinds := map[int]Kind{1: Shell}
+	a, _ := askersOf(kinds)
+	a.Trusts(10)
+	a.Exact(10)
+	kinds[1] = Other
+	if !a.Exact(10) {
+		t.Error("an estimate")
 	}
 }
 

@@ -21,7 +21,8 @@ const (
 	Thumbnailer      // makes thumbnails for file managers
 	Crawler          // a search indexer or a backup program
 	Lister           // shows lengths, and reads nothing by them
-	Namer            // wants the names of files, or to know that they exist
+	Namer            // wants the names of files
+	Shell            // wants names, and may become any other program (exec)
 	Gatherer         // takes the lengths of several files before it opens the first
 )
 
@@ -46,7 +47,7 @@ var programs = map[Kind][]string{
 		"ls", "dir", "vdir", "find", "tree", "du", "ncdu", "eza", "exa", "lsd", "mc",
 		"smbd", "nfsd",
 	},
-	Namer:    {"sh", "dash", "bash", "zsh", "fish"},
+	Shell:    {"sh", "dash", "bash", "zsh", "fish"},
 	Gatherer: {"genisoimage", "mkisofs", "pax", "xorriso", "xorrisofs"},
 }
 
