@@ -79,6 +79,8 @@ func TestProgramsAreForgottenWhenThereAreMany(t *testing.T) {
 			t.Fatalf("program %d: an estimate", i)
 		}
 	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
 	if n := len(a.byThread); n > maxAskers {
 		t.Errorf("%d threads are remembered", n)
 	}

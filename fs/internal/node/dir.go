@@ -310,9 +310,23 @@ func (h *dirHandle) Lookup(ctx context.Context, name string, out *fuse.EntryOut)
 	h.looked++
 	if e.Dir == nil && out.Attr.Blocks == 0 && out.Attr.Size > 0 { // an estimate
 		h.guessed = true
-		out.SetAttrTimeout(h.n.k.lendEstimates(callerPID(ctx), staging.FileOf(h.n.d, e), h.many))
+		out.SetAttrTimeout(h.lendEstimate(callerPID(ctx), staging.FileOf(h.n.d, e)))
 	}
 	return h.n.nodeOf(ctx, e), 0
+}
+
+// lendEstimate returns for how long the thread that reads the directory may trust the estimate of a length.
+// All estimates of a directory expire together.
+func (h *dirHandle) lendEstimate(thread uint32, f *staging.File) time.Duration {
+	k, d := h.n.k, h.n.d
+	trust := k.Askers.Trusts(thread)
+	if trust == 0 || !h.many {
+		return 0
+	}
+	if !d.Estimates.Runs() {
+		d.Estimates.Extend(min(k.validFor(d), f.EstimateTrust(), trust))
+	}
+	return d.Estimates.Left()
 }
 
 // need expands the entries of a compacted directory.

@@ -98,20 +98,6 @@ func (k *Kernel) fill(f *staging.File, out *fuse.Attr) time.Duration {
 	return k.validFor(d)
 }
 
-// lendEstimates returns for how long the estimate of a length may be trusted by the thread that lists its
-// directory, which is large, or part of a walk, if many. All estimates of a directory expire together.
-func (k *Kernel) lendEstimates(thread uint32, f *staging.File, many bool) time.Duration {
-	d, _ := f.Place()
-	trust := k.Askers.Trusts(thread)
-	if d == nil || trust == 0 || !many {
-		return 0
-	}
-	if !d.Estimates.Runs() {
-		d.Estimates.Extend(min(k.validFor(d), f.EstimateTrust(), trust))
-	}
-	return d.Estimates.Left()
-}
-
 // forgetEstimates makes the kernel ask for the lengths of a directory that were estimated. A program that
 // asks for one would not be noticed otherwise.
 func (k *Kernel) forgetEstimates(d *tree.Dir) {
