@@ -11,6 +11,7 @@ import (
 
 	"github.com/archivefs/archivefs/archive"
 	"github.com/archivefs/archivefs/fs/internal/background"
+	"github.com/archivefs/archivefs/fs/internal/callers"
 	"github.com/archivefs/archivefs/fs/internal/change"
 	"github.com/archivefs/archivefs/fs/internal/content"
 	"github.com/archivefs/archivefs/fs/internal/control"
@@ -62,7 +63,7 @@ func New(opts Options) *FileSystem {
 	}
 	opts.List.WithAutoExport = true
 	f := &FileSystem{opts: opts, log: opts.Log}
-	f.kernel = &node.Kernel{UID: opts.UID, GID: opts.GID, Umask: opts.Umask, Trust: kernelTrust, Memory: &f.memory}
+	f.kernel = &node.Kernel{UID: opts.UID, GID: opts.GID, Umask: opts.Umask, Trust: kernelTrust, Memory: &f.memory, Askers: callers.NewAskers(time.Now)}
 	people := staging.People{Of: Person}
 	if opts.People != nil {
 		f.kernel.Judge = rights.New(rights.Config{People: opts.People, Archive: opts.Archive, Person: Person, TTL: opts.TTL, Now: opts.Now})

@@ -113,10 +113,8 @@ func TestServiceThatSaysZero(t *testing.T) {
 				t.Error("a document that has bytes is shown as empty")
 			}
 			wantContent(t, dir+"/a.txt", "not empty") // this reveals the wrong length
-			for _, name := range []string{"b.txt", "c empty.txt"} {
-				if size := get(os.Stat(filepath.Join(dir, name)))(t).Size(); size == 0 {
-					t.Errorf("%s is shown as empty", name)
-				}
+			if size := get(os.Stat(dir + "/b.txt"))(t).Size(); size == 0 {
+				t.Error("another one is shown as empty")
 			}
 			wantContent(t, dir+"/c empty.txt", "")
 			if size := get(os.Stat(dir + "/c empty.txt"))(t).Size(); size != 0 {

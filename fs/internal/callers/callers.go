@@ -1,5 +1,5 @@
 // Package callers tells which programs send requests to the mount for a purpose of their own: file
-// managers, and those that nobody waits for.
+// managers, those that nobody waits for, and those that need the exact length of what they read.
 package callers
 
 import (
@@ -20,6 +20,10 @@ const (
 	FileManager      // shows folders to a person
 	Thumbnailer      // makes thumbnails for file managers
 	Crawler          // a search indexer or a backup program
+	Lister           // shows lengths, and reads nothing by them
+	Namer            // wants the names of files
+	Shell            // wants names, and may become any other program (exec)
+	Gatherer         // takes the lengths of several files before it opens the first
 )
 
 // programs are known by the first 15 bytes of their names, which are all that the kernel keeps.
@@ -39,6 +43,12 @@ var programs = map[Kind][]string{
 		"recollindex",
 		"restic", "rustic", "borg", "kopia", "duplicity", "duplicacy",
 	},
+	Lister: {
+		"ls", "dir", "vdir", "find", "tree", "du", "ncdu", "eza", "exa", "lsd", "mc",
+		"smbd", "nfsd",
+	},
+	Shell:    {"sh", "dash", "bash", "zsh", "fish"},
+	Gatherer: {"genisoimage", "mkisofs", "pax", "xorriso", "xorrisofs"},
 }
 
 // workers are the programs of KDE that run one plugin each, which the command line names. Others than
@@ -47,6 +57,16 @@ var (
 	workers = []string{"kioslave5", "kioworker"}
 	plugins = map[string]Kind{"/file.so": FileManager, "/kio_file.so": FileManager, "/thumbnail.so": Thumbnailer}
 )
+
+// shows are the options with which ls and find are a Lister. Without one of them they are a Namer, perhaps
+// for an archiver (find | cpio).
+var shows = map[string][]string{
+	"ls": {"-"},
+	"find": {
+		"-ls", "-fls", "-printf", "-fprintf", "-size", "-empty", "-newer", "-anewer", "-cnewer",
+		"-atime", "-ctime", "-mtime", "-amin", "-cmin", "-mmin",
+	},
+}
 
 // Of returns what the program is that a thread belongs to.
 func Of(pid uint32) Kind {
@@ -64,11 +84,22 @@ func Of(pid uint32) Kind {
 		return plugin(dir)
 	}
 	for kind, names := range programs {
-		if slices.Contains(names, program) {
+		switch {
+		case !slices.Contains(names, program):
+		case shows[program] != nil && !hasOption(dir, shows[program]):
+			return Namer
+		default:
 			return kind
 		}
 	}
 	return Other
+}
+
+// hasOption reports whether an argument of the process that has the directory in /proc begins with one of
+// the options.
+func hasOption(dir string, options []string) bool {
+	line, err := os.ReadFile(dir + "/cmdline") //nolint:gosec // below /proc
+	return err == nil && slices.ContainsFunc(options, func(option string) bool { return bytes.Contains(line, []byte("\x00"+option)) })
 }
 
 // plugin returns what the process is that has the directory in /proc and runs one of the plugins.

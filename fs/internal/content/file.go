@@ -150,6 +150,19 @@ func (f *File) EstimateTrust() time.Duration {
 	return d.Lengths().Paused(f.Document().ID)
 }
 
+// Listed reports whether the listing has the length.
+func (f *File) Listed() bool {
+	_, ok := f.Env.Lengths.Listed(f.Document(), f.Key().Representation)
+	return ok
+}
+
+// Weigh finds out the length of a document by requesting its content, which is downloaded if it is small. After
+// a failure the length stays unknown: the open tells why.
+func (f *File) Weigh(ctx context.Context, pid uint32) {
+	f.ReadNext(pid)
+	_ = f.fetchWhole(ctx, f.Key())
+}
+
 // shownEntries are the entries of a directory ordered by name.
 type shownEntries []*tree.Entry
 

@@ -46,6 +46,10 @@ func (k *Kernel) nodeOfDir(d *tree.Dir) fusefs.InodeEmbedder {
 	return &dirNode{d: d, k: k}
 }
 
+// manyEntries is how many entries make a directory a large one: asking for the lengths of that many again
+// would be felt.
+const manyEntries = 1000
+
 // dirHandle is an open directory. It shows one listing, fixed when it is read from its beginning.
 type dirHandle struct {
 	n       *dirNode
@@ -57,6 +61,8 @@ type dirHandle struct {
 	last    *tree.Entry
 	begun   bool          // it has been read
 	looked  int           // entries that were sent with attributes
+	guessed bool          // with estimates among these
+	many    bool          // it is large, or listed in a walk
 	extra   bool          // the saved searches come behind the entries
 	out     fuse.DirEntry // of last; the library copies it
 	guard   *guardedDir   // looks up what has changed since the listing; nil if all see the same
@@ -160,10 +166,14 @@ func (n *dirNode) OpendirHandle(ctx context.Context, _ uint32) (fusefs.FileHandl
 	}
 	h := &dirHandle{n: n, extra: n.d.Kind() == tree.RootDir && n.k.Control.Searches() != nil}
 	h.listing, h.entries = listingOf(n.d, byName)
-	h.listing.searches = h.extra
+	h.listing.searches, h.many = h.extra, walk != nil || len(h.entries) > manyEntries
 	if walk == nil {
 		n.looked(ctx, h.entries)
 	}
+	if n.k.Askers.Trusts(pid) == 0 {
+		n.k.forgetEstimates(n.d)
+	}
+	h.listing.estimates = n.d.Estimates.Runs()
 	if h.keep, h.drop = n.list.opening(h.listing); h.keep {
 		return h, fuse.FOPEN_CACHE_DIR | fuse.FOPEN_KEEP_CACHE, 0
 	}
@@ -252,7 +262,7 @@ func (h *dirHandle) Readdirent(ctx context.Context) (*fuse.DirEntry, syscall.Err
 	}
 	if at >= len(dots)+len(h.entries) {
 		if h.keep && h.looked >= len(h.entries) {
-			h.n.list.wasWhole()
+			h.n.list.wasWhole(h.guessed)
 		}
 		return nil, 0
 	}
@@ -289,7 +299,25 @@ func (h *dirHandle) Lookup(ctx context.Context, name string, out *fuse.EntryOut)
 	}
 	h.n.k.fillEntry(h.n.d, e, out)
 	h.looked++
+	if e.Dir == nil && out.Attr.Blocks == 0 && out.Attr.Size > 0 { // an estimate
+		h.guessed = true
+		out.SetAttrTimeout(h.lendEstimate(callerPID(ctx), staging.FileOf(h.n.d, e)))
+	}
 	return h.n.nodeOf(ctx, e), 0
+}
+
+// lendEstimate returns for how long the thread that reads the directory may trust the estimate of a length.
+// All estimates of a directory expire together.
+func (h *dirHandle) lendEstimate(thread uint32, f *staging.File) time.Duration {
+	k, d := h.n.k, h.n.d
+	trust := k.Askers.Trusts(thread)
+	if trust == 0 || !h.many {
+		return 0
+	}
+	if !d.Estimates.Runs() {
+		d.Estimates.Extend(min(k.validFor(d), f.EstimateTrust(), trust))
+	}
+	return d.Estimates.Left()
 }
 
 // need expands the entries of a compacted directory.

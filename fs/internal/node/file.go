@@ -36,6 +36,9 @@ func (n *fileNode) Getattr(ctx context.Context, through fusefs.FileHandle, out *
 		content.Walked{Dir: d, Env: n.k.Contents}.Looked()
 	}
 	n.f.LearnSize(ctx)
+	if _, known := n.f.CurrentSize(); !known && n.k.Askers.Exact(callerPID(ctx)) {
+		n.f.Weigh(ctx, callerPID(ctx))
+	}
 	out.SetTimeout(n.k.fill(n.f, &out.Attr))
 	return 0
 }
@@ -103,6 +106,11 @@ func (n *fileNode) Open(ctx context.Context, flags uint32) (fusefs.FileHandle, u
 				}
 				return nil, 0, n.k.Errnos.Of("open", "", err) // without a path: logged once for a whole folder
 			}
+			if !f.Listed() {
+				n.k.Askers.Opened(a.PID)
+				d, _ := f.Place()
+				n.k.forgetEstimates(d)
+			}
 		}
 		if h, size := f.OpenLater(a); h != nil {
 			n.correct(size)
@@ -147,9 +155,22 @@ func (n *fileNode) openView(ctx context.Context, a content.Access) (v *content.R
 
 // correct invalidates the attributes of the file if the kernel has another length.
 func (n *fileNode) correct(size int64) {
-	if !n.f.Tell(size) {
-		return
+	if n.f.Tell(size) {
+		n.forgetAttributes()
 	}
+}
+
+// forgetEstimate invalidates the attributes of the file unless the kernel has its exact length.
+func (n *fileNode) forgetEstimate() {
+	if size, exact := n.f.CurrentSize(); exact {
+		n.correct(size)
+	} else {
+		n.forgetAttributes()
+	}
+}
+
+// forgetAttributes invalidates the attributes of the file in the kernel.
+func (n *fileNode) forgetAttributes() {
 	if errno := n.NotifyContent(attrsOnly, 0); errno != 0 && errno != syscall.ENOENT {
 		n.k.Service.Log.Debugf("notify %s: %v", archive.Printable(n.f.Where()), errno)
 	}

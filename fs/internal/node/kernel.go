@@ -12,6 +12,7 @@ import (
 
 	"github.com/archivefs/archivefs/archive"
 	"github.com/archivefs/archivefs/fs/internal/background"
+	"github.com/archivefs/archivefs/fs/internal/callers"
 	"github.com/archivefs/archivefs/fs/internal/change"
 	"github.com/archivefs/archivefs/fs/internal/content"
 	"github.com/archivefs/archivefs/fs/internal/control"
@@ -34,6 +35,8 @@ type Kernel struct {
 	Trust time.Duration
 	// Memory counts the documents that the kernel forgot.
 	Memory *background.Memory
+	// Askers decides which programs get lengths that have to be downloaded.
+	Askers *callers.Askers
 
 	// Contents, Staging, Files, Control and Watch are set before the first node is made.
 	*content.Contents
@@ -92,9 +95,22 @@ func (k *Kernel) fill(f *staging.File, out *fuse.Attr) time.Duration {
 		return 0 // the length may change when the last reader closes it
 	}
 	if !exact {
-		return min(k.validFor(d), f.EstimateTrust())
+		return 0 // so that a program that asks for it can be told from one that does not (Askers)
 	}
 	return k.validFor(d)
+}
+
+// forgetEstimates makes the kernel ask for the lengths of a directory that were estimated. A program that
+// asks for one would not be noticed otherwise.
+func (k *Kernel) forgetEstimates(d *tree.Dir) {
+	if d == nil || inodeOf(d) == nil || !d.Estimates.End() {
+		return
+	}
+	for _, in := range inodeOf(d).Children() {
+		if n, ok := in.Operations().(interface{ forgetEstimate() }); ok {
+			n.forgetEstimate()
+		}
+	}
 }
 
 // fillSize writes the length. It is exact, or else known from before, or an estimate with no blocks.

@@ -32,8 +32,11 @@ type listing struct {
 	byName  bool // documents have no attributes
 	// searches says that the directory of saved searches is among the names.
 	searches bool
-	// whole says that everything had its attributes. It is guarded by mu of kernelList.
-	whole bool
+	// estimates says that the kernel may trust estimates of lengths, if it has any.
+	estimates bool
+	// whole says that everything had its attributes, guessed that there were estimates among them. They
+	// are guarded by mu of kernelList.
+	whole, guessed bool
 }
 
 // drop identifies an open that makes the kernel drop its cache; 0: none does.
@@ -42,7 +45,8 @@ type drop uint64
 // serves reports whether the kernel may list t from its cache in place of want: t lacks no attributes
 // either, which the kernel would request one by one.
 func (t *listing) serves(want *listing) bool {
-	return t.version == want.version && t.serials == want.serials && t.searches == want.searches && (t.whole || want.byName)
+	return t.version == want.version && t.serials == want.serials && t.searches == want.searches &&
+		(want.byName || t.whole && (want.estimates || !t.guessed))
 }
 
 // opening reports whether the kernel is to cache what it reads through a handle with the listing want,
@@ -74,11 +78,11 @@ func (k *kernelList) dropped(d drop) {
 	}
 }
 
-// wasWhole notes that everything in the cache has its attributes.
-func (k *kernelList) wasWhole() {
+// wasWhole notes that everything in the cache has its attributes, with or without estimates.
+func (k *kernelList) wasWhole(guessed bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.kept.whole = true
+	k.kept.whole, k.kept.guessed = true, guessed
 }
 
 // closed notes the end of a handle that fills the cache.

@@ -94,7 +94,7 @@ func TestKernelNeverListsWhatWasNotTold(t *testing.T) {
 					t.Fatalf("seed %d, step %d: %v", seed, i, err)
 				}
 				if h.keep && h.at == modelEntries {
-					k.list.wasWhole()
+					k.list.wasWhole(false)
 				}
 				if closed {
 					handles = append(handles[:j], handles[j+1:]...)
@@ -133,7 +133,7 @@ func TestWhatTheKernelKeeps(t *testing.T) {
 				t.Fatal("the first is not kept")
 			}
 			if tt.attributes {
-				k.wasWhole()
+				k.wasWhole(false)
 			}
 			k.closed()
 			keep, d := k.opening(tt.second)

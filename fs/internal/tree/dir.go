@@ -39,6 +39,8 @@ type Dir struct {
 	changes atomic.Uint64 // counts calls of Outdate and Tree.amendedLocked
 	// Lease says until when the kernel may use cached names of the directory.
 	Lease lease
+	// Estimates says until when it may use estimates of lengths of the directory's documents.
+	Estimates lease
 
 	Mu sync.Mutex
 	// parent is nil for the root.

@@ -22,12 +22,20 @@ func (l *lease) Extend(validity time.Duration) {
 	}
 }
 
+// Left returns for how much longer the kernel may hold what was leased, 0 if it does not.
+func (l *lease) Left() time.Duration {
+	return max(0, time.Duration(l.until.Load())-time.Since(clock))
+}
+
 // Runs reports whether the kernel may hold unexpired names of the directory.
-func (l *lease) Runs() bool { return l.until.Load() > int64(time.Since(clock)) }
+func (l *lease) Runs() bool { return l.Left() > 0 }
+
+// End notes that the kernel holds nothing any more, and reports whether it may have held something.
+func (l *lease) End() bool { return l.until.Swap(0) > int64(time.Since(clock)) }
 
 // ExtendTo notes that names, with their timeouts, move to another directory.
 func (l *lease) ExtendTo(to *lease) {
-	if l.Runs() {
-		to.Extend(time.Duration(l.until.Load()) - time.Since(clock))
+	if left := l.Left(); left > 0 {
+		to.Extend(left)
 	}
 }

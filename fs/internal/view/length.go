@@ -139,6 +139,9 @@ func (l *FolderLengths) Found(doc archive.ID, size int64) {
 	if l.empty[doc] && size > 0 {
 		l.all.wrong.Store(true)
 	}
+	if !l.archives {
+		l.keepLocked(doc, size)
+	}
 }
 
 // Reset drops what may change: the lengths of inbox documents, and having given up.
@@ -277,8 +280,13 @@ func (l *FolderLengths) learnLocked(key cache.Key, size int64) {
 		l.all.Facts.Learn(key, size)
 		return
 	}
+	l.keepLocked(key.Document, size)
+}
+
+// +checklocks:l.mu
+func (l *FolderLengths) keepLocked(doc archive.ID, size int64) {
 	if l.known == nil {
 		l.known = map[archive.ID]int64{}
 	}
-	l.known[key.Document] = size
+	l.known[doc] = size
 }
