@@ -34,16 +34,16 @@ func RereadSearches(dir string) error { return control.RereadSearches(dir) }
 var _ control.Mount = (*controlMount)(nil)
 
 func (m *controlMount) Status(ctx context.Context) any {
-	if _, everything, err := m.f.kernel.Judge.Everything(ctx); err != nil || !everything {
+	if _, everything, err := m.f.kernel.Guard.Judge.Everything(ctx); err != nil || !everything {
 		return m.f.publicStatus()
 	}
 	return m.f.Status()
 }
 
-func (m *controlMount) Whose(ctx context.Context) string { return m.f.kernel.Judge.Whose(ctx) }
+func (m *controlMount) Whose(ctx context.Context) string { return m.f.kernel.Guard.Judge.Whose(ctx) }
 
 func (m *controlMount) Sees(ctx context.Context, doc archive.ID) error {
-	return m.f.kernel.Judge.Anywhere(ctx, doc)
+	return m.f.kernel.Guard.Judge.Anywhere(ctx, doc)
 }
 
 func (m *controlMount) RereadSearches() error {

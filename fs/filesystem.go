@@ -66,8 +66,8 @@ func New(opts Options) *FileSystem {
 	f.kernel = &node.Kernel{UID: opts.UID, GID: opts.GID, Umask: opts.Umask, Trust: kernelTrust, Memory: &f.memory, Askers: callers.NewAskers(time.Now)}
 	people := staging.People{Of: Person}
 	if opts.People != nil {
-		f.kernel.Judge = rights.New(rights.Config{People: opts.People, Archive: opts.Archive, Person: Person, TTL: opts.TTL, Now: opts.Now})
-		opts.Archive, people.As = f.kernel.Judge.Share(opts.Archive), rights.As
+		f.kernel.Guard.Judge = rights.New(rights.Config{People: opts.People, Archive: opts.Archive, Person: Person, TTL: opts.TTL, Now: opts.Now})
+		opts.Archive, people.As = f.kernel.Guard.Judge.Share(opts.Archive), rights.As
 	}
 	f.staging = staging.New(staging.Config{
 		Spool: opts.Spool, State: opts.State, Async: opts.Async, Grace: opts.Grace, Number: opts.Number, ReadOnly: opts.ReadOnly, WhileAlive: node.WhileAlive, People: people,
@@ -147,7 +147,7 @@ func (f *FileSystem) Recover() {
 // PeopleChanged says that users have other credentials (Options.People): what waits for them is tried
 // again, and the service is asked anew what each of them may see.
 func (f *FileSystem) PeopleChanged() {
-	f.kernel.Judge.Reset()
+	f.kernel.Guard.Judge.Reset()
 	f.control.InvalidateAll()
 	f.staging.Hasten()
 }
@@ -183,7 +183,7 @@ func (f *FileSystem) Close(ctx context.Context) error {
 func (f *FileSystem) Refresh(ctx context.Context) error {
 	f.Service.OutdateAll()
 	f.control.InvalidateAll()
-	f.kernel.Judge.Reset()
+	f.kernel.Guard.Judge.Reset()
 	f.Root.Tree.DoubtAll(f.Root)
 	if err := f.Root.Tree.LoadFolders(ctx, f.Root, tree.NeedNames); err != nil {
 		return err

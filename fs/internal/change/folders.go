@@ -68,9 +68,7 @@ func mayHoldFolders(ctx context.Context, d *tree.Dir) error {
 	if err := d.Tree.LoadFolders(ctx, d, tree.NeedNames); err != nil {
 		return err
 	}
-	d.Mu.Lock()
-	defer d.Mu.Unlock()
-	if !d.Free {
+	if !d.Free.Load() {
 		return errno.ErrNotFree
 	}
 	return nil

@@ -144,7 +144,7 @@ type controlDir struct {
 func (n *controlDir) Lookup(ctx context.Context, name string, out *fuse.EntryOut) (*fusefs.Inode, syscall.Errno) {
 	found, err := n.dir.Lookup(ctx, name)
 	if err == nil {
-		err = n.k.guardControl(ctx, found)
+		err = n.k.Guard.guardControl(ctx, found)
 	}
 	if err != nil {
 		return nil, n.k.controlErrno(err)
@@ -207,7 +207,7 @@ func (n *controlDir) Setxattr(ctx context.Context, attr string, data []byte, _ u
 	if n.dir.SetAttr == nil {
 		return syscall.ENOTSUP
 	}
-	if err := n.k.owns(ctx); err != nil {
+	if err := n.k.Guard.owns(ctx); err != nil {
 		return n.k.controlErrno(err)
 	}
 	return n.k.controlErrno(n.dir.SetAttr(attr, data))

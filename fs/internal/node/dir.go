@@ -40,7 +40,7 @@ func (k *Kernel) RootNode() fusefs.InodeEmbedder {
 
 // nodeOfDir makes the node of a directory.
 func (k *Kernel) nodeOfDir(d *tree.Dir) fusefs.InodeEmbedder {
-	if k.Judge != nil {
+	if k.Guard.Judge != nil {
 		return &guardedDir{dirNode{d: d, k: k}}
 	}
 	return &dirNode{d: d, k: k}
@@ -476,22 +476,22 @@ func (n *dirNode) addKeyword(ctx context.Context, name string, into *control.Dir
 }
 
 func (n *dirNode) Getxattr(ctx context.Context, name string, dest []byte) (uint32, syscall.Errno) {
-	return n.k.getAttr(ctx, staging.DirAttrs(n.k.Staging, n.d), n.k.sees(ctx, n.d), n.d.Path, name, dest)
+	return n.k.getAttr(ctx, staging.DirAttrs(n.k.Staging, n.d), n.k.Guard.sees(ctx, n.d), n.d.Path, name, dest)
 }
 
 func (n *dirNode) Listxattr(ctx context.Context, dest []byte) (uint32, syscall.Errno) {
-	return n.k.listAttrs(ctx, staging.DirAttrs(n.k.Staging, n.d), n.k.sees(ctx, n.d), n.d.Path, dest)
+	return n.k.listAttrs(ctx, staging.DirAttrs(n.k.Staging, n.d), n.k.Guard.sees(ctx, n.d), n.d.Path, dest)
 }
 
 // Setxattr sets what is kept on this machine and holds for all users.
 func (n *dirNode) Setxattr(ctx context.Context, name string, value []byte, flags uint32) syscall.Errno {
-	return n.k.changeAttr("setxattr", n.d.Path(), n.k.owns(ctx), func() error {
+	return n.k.changeAttr("setxattr", n.d.Path(), n.k.Guard.owns(ctx), func() error {
 		return attrs.Set(ctx, staging.DirAttrs(n.k.Staging, n.d), name, value, int(flags))
 	})
 }
 
 func (n *dirNode) Removexattr(ctx context.Context, name string) syscall.Errno {
-	return n.k.changeAttr("removexattr", n.d.Path(), n.k.owns(ctx), func() error {
+	return n.k.changeAttr("removexattr", n.d.Path(), n.k.Guard.owns(ctx), func() error {
 		return attrs.Remove(ctx, staging.DirAttrs(n.k.Staging, n.d), name)
 	})
 }

@@ -28,7 +28,7 @@ type fileNode struct {
 // Getattr tells the attributes to whoever has the file open, because that was allowed by Open.
 func (n *fileNode) Getattr(ctx context.Context, through fusefs.FileHandle, out *fuse.AttrOut) syscall.Errno {
 	if through == nil {
-		if err := n.k.seesFile(ctx, n.f); err != nil {
+		if err := n.k.Guard.seesFile(ctx, n.f); err != nil {
 			return n.k.Errnos.Of("stat", n.f.Where(), err)
 		}
 	}
@@ -50,7 +50,7 @@ func (n *fileNode) Setattr(ctx context.Context, through fusefs.FileHandle, in *f
 		return errno.Of(err)
 	}
 	if through == nil {
-		if err := n.k.mayChangeFile(ctx, f); err != nil {
+		if err := n.k.Guard.mayChangeFile(ctx, f); err != nil {
 			return n.k.Errnos.Of("change", f.Where(), err)
 		}
 	}
@@ -86,9 +86,9 @@ func (n *fileNode) resize(ctx context.Context, through fusefs.FileHandle, size i
 // too.
 func (n *fileNode) Open(ctx context.Context, flags uint32) (fusefs.FileHandle, uint32, syscall.Errno) {
 	f, a := n.f, accessOf(ctx, flags)
-	may := n.k.seesFile(ctx, f)
+	may := n.k.Guard.seesFile(ctx, f)
 	if a.Write {
-		may = n.k.mayChangeFile(ctx, f)
+		may = n.k.Guard.mayChangeFile(ctx, f)
 	}
 	defer f.EnterOpen()()
 	if a.Write && may == nil {
@@ -206,7 +206,7 @@ func (n *fileNode) OnForget() {
 // and editors open the document read-only instead of reporting that somebody else has it open.
 func (n *fileNode) Access(ctx context.Context, mask uint32) syscall.Errno {
 	f := n.f
-	if err := n.k.seesFile(ctx, f); err != nil {
+	if err := n.k.Guard.seesFile(ctx, f); err != nil {
 		return n.k.Errnos.Of("access", f.Where(), err)
 	}
 	if mask&unix.W_OK != 0 {
@@ -273,15 +273,15 @@ var (
 )
 
 func (n *fileNode) Getxattr(ctx context.Context, name string, dest []byte) (uint32, syscall.Errno) {
-	return n.k.getAttr(ctx, staging.FileAttrs(n.f), n.k.seesFile(ctx, n.f), n.f.Where, name, dest)
+	return n.k.getAttr(ctx, staging.FileAttrs(n.f), n.k.Guard.seesFile(ctx, n.f), n.f.Where, name, dest)
 }
 
 func (n *fileNode) Listxattr(ctx context.Context, dest []byte) (uint32, syscall.Errno) {
-	return n.k.listAttrs(ctx, staging.FileAttrs(n.f), n.k.seesFile(ctx, n.f), n.f.Where, dest)
+	return n.k.listAttrs(ctx, staging.FileAttrs(n.f), n.k.Guard.seesFile(ctx, n.f), n.f.Where, dest)
 }
 
 func (n *fileNode) Setxattr(ctx context.Context, name string, value []byte, flags uint32) syscall.Errno {
-	f, may := n.f, n.k.mayChangeFile(ctx, n.f)
+	f, may := n.f, n.k.Guard.mayChangeFile(ctx, n.f)
 	value = bytes.Clone(value) // the library owns it
 	return setErrno(n.k.outlive(ctx, func(ctx context.Context) syscall.Errno {
 		return n.k.changeAttr("setxattr", f.Where(), may, func() error { return attrs.Set(ctx, staging.FileAttrs(f), name, value, int(flags)) })
@@ -289,7 +289,7 @@ func (n *fileNode) Setxattr(ctx context.Context, name string, value []byte, flag
 }
 
 func (n *fileNode) Removexattr(ctx context.Context, name string) syscall.Errno {
-	f, may := n.f, n.k.mayChangeFile(ctx, n.f)
+	f, may := n.f, n.k.Guard.mayChangeFile(ctx, n.f)
 	return n.k.outlive(ctx, func(ctx context.Context) syscall.Errno {
 		return n.k.changeAttr("removexattr", f.Where(), may, func() error { return attrs.Remove(ctx, staging.FileAttrs(f), name) })
 	}, nil)

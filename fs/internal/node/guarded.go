@@ -13,11 +13,12 @@ import (
 	"github.com/archivefs/archivefs/fs/internal/control"
 	"github.com/archivefs/archivefs/fs/internal/errno"
 	"github.com/archivefs/archivefs/fs/internal/inode"
+	"github.com/archivefs/archivefs/fs/internal/rights"
 	"github.com/archivefs/archivefs/fs/internal/staging"
 	"github.com/archivefs/archivefs/fs/internal/tree"
 )
 
-// Where users see different parts of one mount (Kernel.Judge), its nodes are guarded: each request is
+// Where users see different parts of one mount (Guard.Judge), its nodes are guarded: each request is
 // answered only if its user sees what it is about. Files and attributes ask for that in any mount. The
 // kernel keeps no names then, because it would show them to everybody: it asks for each name of a path, on
 // behalf of whoever uses the path. It keeps attributes and pages, which nobody gets who has not looked up
@@ -25,6 +26,12 @@ import (
 //
 // The service knows nothing of what is not archived yet: whoever sees its folder sees it, and nobody but
 // the one who made it changes it.
+
+// Guard applies to the tree what users may see.
+type Guard struct {
+	// Judge decides that; nil if all see the same.
+	Judge *rights.Judge
+}
 
 // guardedDir is a directory of which each user sees a part.
 type guardedDir struct{ dirNode }
@@ -41,8 +48,8 @@ func dirOf(node fusefs.InodeEmbedder) *dirNode {
 }
 
 // sees returns nil if the user of a request sees the directory, and all above it.
-func (k *Kernel) sees(ctx context.Context, d *tree.Dir) error {
-	_, everything, err := k.Judge.Everything(ctx)
+func (g Guard) sees(ctx context.Context, d *tree.Dir) error {
+	_, everything, err := g.Judge.Everything(ctx)
 	for ; !everything && err == nil && d.Kind() != tree.RootDir; d = d.Above() {
 		parent := d.Above()
 		switch {
@@ -50,47 +57,47 @@ func (k *Kernel) sees(ctx context.Context, d *tree.Dir) error {
 			return syscall.ENOENT // it is shown no more
 		case d.IsLocal(), d.Kind() == tree.InboxesDir:
 		case d.Kind() == tree.InboxDir:
-			err = k.Judge.Inbox(ctx, d.ID())
+			err = g.Judge.Inbox(ctx, d.ID())
 		default:
-			err = k.Judge.Folder(ctx, parent.ID(), d.ID())
+			err = g.Judge.Folder(ctx, parent.ID(), d.ID())
 		}
 	}
 	return err
 }
 
 // seesEntry returns nil if the user of a request, who sees d, sees an entry of it.
-func (k *Kernel) seesEntry(ctx context.Context, d *tree.Dir, e *tree.Entry) error {
+func (g Guard) seesEntry(ctx context.Context, d *tree.Dir, e *tree.Entry) error {
 	if e.Dir != nil {
-		return k.sees(ctx, e.Dir)
+		return g.sees(ctx, e.Dir)
 	}
 	if doc := e.Doc.Load(); doc != nil {
-		return k.Judge.Document(ctx, d.ID(), doc.ID)
+		return g.Judge.Document(ctx, d.ID(), doc.ID)
 	}
 	return nil
 }
 
 // seesFile returns nil if the user of a request sees the file.
-func (k *Kernel) seesFile(ctx context.Context, f *staging.File) error {
-	if k.Judge == nil {
+func (g Guard) seesFile(ctx context.Context, f *staging.File) error {
+	if g.Judge == nil {
 		return nil
 	}
 	d, _ := f.Place()
 	if d == nil {
 		return nil // whoever has it open still has it
 	}
-	if err := k.sees(ctx, d); err != nil {
+	if err := g.sees(ctx, d); err != nil {
 		return err
 	}
 	if doc := f.Document(); doc != nil {
-		return k.Judge.Document(ctx, d.ID(), doc.ID)
+		return g.Judge.Document(ctx, d.ID(), doc.ID)
 	}
 	return nil
 }
 
 // seesName returns nil if the user of a request sees d, and what has a name in it. A name that d does not
 // have is left to what follows.
-func (k *Kernel) seesName(ctx context.Context, d *tree.Dir, name string) error {
-	if err := k.sees(ctx, d); err != nil {
+func (g Guard) seesName(ctx context.Context, d *tree.Dir, name string) error {
+	if err := g.sees(ctx, d); err != nil {
 		return err
 	}
 	if d.Kind() == tree.RootDir && (name == tree.ControlName || name == tree.SearchesName) {
@@ -100,7 +107,7 @@ func (k *Kernel) seesName(ctx context.Context, d *tree.Dir, name string) error {
 	if err != nil {
 		return nil //nolint:nilerr // what follows says so
 	}
-	return k.seesEntry(ctx, d, e)
+	return g.seesEntry(ctx, d, e)
 }
 
 // errHidden refuses a new name that a document or a folder has which its user does not see.
@@ -108,11 +115,11 @@ var errHidden = errno.Refuse(syscall.EEXIST, "the name is taken by something tha
 
 // mayMake returns nil if the user of a request may make a name in d, as far as d shows something under
 // it.
-func (k *Kernel) mayMake(ctx context.Context, d *tree.Dir, name string) error {
-	if err := k.sees(ctx, d); err != nil {
+func (g Guard) mayMake(ctx context.Context, d *tree.Dir, name string) error {
+	if err := g.sees(ctx, d); err != nil {
 		return err
 	}
-	if err := k.seesName(ctx, d, name); errors.Is(err, syscall.ENOENT) {
+	if err := g.seesName(ctx, d, name); errors.Is(err, syscall.ENOENT) {
 		return errHidden
 	} else if err != nil {
 		return err
@@ -124,7 +131,7 @@ func (k *Kernel) mayMake(ctx context.Context, d *tree.Dir, name string) error {
 var errOthers = errno.Refuse(syscall.EACCES, "it belongs to another user until it is archived")
 
 // mayChange returns nil unless another user has made an entry that waits to be archived.
-func (k *Kernel) mayChange(ctx context.Context, e *tree.Entry) error {
+func (g Guard) mayChange(ctx context.Context, e *tree.Entry) error {
 	if e == nil {
 		return nil
 	}
@@ -133,32 +140,32 @@ func (k *Kernel) mayChange(ctx context.Context, e *tree.Entry) error {
 		return nil
 	}
 	r := up.Record()
-	if uid, known := r.Person(); known && !k.Judge.Own(ctx, uid) {
+	if uid, known := r.Person(); known && !g.Judge.Own(ctx, uid) {
 		return errOthers
 	}
 	return nil
 }
 
 // mayChangeFile returns nil if the user of a request sees the file, and no other has made it.
-func (k *Kernel) mayChangeFile(ctx context.Context, f *staging.File) error {
-	err := k.seesFile(ctx, f)
-	if d, name := f.Place(); k.Judge != nil && err == nil && d != nil {
-		err = k.mayChange(ctx, d.Reach(name))
+func (g Guard) mayChangeFile(ctx context.Context, f *staging.File) error {
+	err := g.seesFile(ctx, f)
+	if d, name := f.Place(); g.Judge != nil && err == nil && d != nil {
+		err = g.mayChange(ctx, d.Reach(name))
 	}
 	return err
 }
 
 // mayChangeName returns nil if the user of a request may take away or replace what has a name in d.
-func (k *Kernel) mayChangeName(ctx context.Context, d *tree.Dir, name string) error {
-	if err := k.seesName(ctx, d, name); err != nil {
+func (g Guard) mayChangeName(ctx context.Context, d *tree.Dir, name string) error {
+	if err := g.seesName(ctx, d, name); err != nil {
 		return err
 	}
-	return k.mayChange(ctx, d.Reach(name))
+	return g.mayChange(ctx, d.Reach(name))
 }
 
 // visible returns the entries of d that the user of a request sees.
-func (k *Kernel) visible(ctx context.Context, d *tree.Dir, all []*tree.Entry) ([]*tree.Entry, error) {
-	_, everything, err := k.Judge.Everything(ctx)
+func (g Guard) visible(ctx context.Context, d *tree.Dir, all []*tree.Entry) ([]*tree.Entry, error) {
+	_, everything, err := g.Judge.Everything(ctx)
 	if everything || err != nil {
 		return all, err
 	}
@@ -173,16 +180,16 @@ func (k *Kernel) visible(ctx context.Context, d *tree.Dir, all []*tree.Entry) ([
 	anything := func(archive.ID) bool { return true }
 	seesDoc, seesFolder := anything, anything
 	if len(docs) > 0 {
-		if seesDoc, err = k.Judge.Documents(ctx, d.ID(), docs); err != nil {
+		if seesDoc, err = g.Judge.Documents(ctx, d.ID(), docs); err != nil {
 			return nil, err
 		}
 	}
 	switch {
 	case len(folders) == 0:
 	case d.Kind() == tree.InboxesDir || d.Kind() == tree.InboxDir:
-		seesFolder, err = k.Judge.Inboxes(ctx, folders)
+		seesFolder, err = g.Judge.Inboxes(ctx, folders)
 	default:
-		seesFolder, err = k.Judge.Folders(ctx, d.ID(), folders)
+		seesFolder, err = g.Judge.Folders(ctx, d.ID(), folders)
 	}
 	if err != nil {
 		return nil, err
@@ -202,7 +209,7 @@ func (k *Kernel) visible(ctx context.Context, d *tree.Dir, all []*tree.Entry) ([
 
 // allows is sees as the answer to a request.
 func (n *guardedDir) allows(ctx context.Context, op string) syscall.Errno {
-	return n.refusal(op, "", n.k.sees(ctx, n.d))
+	return n.refusal(op, "", n.k.Guard.sees(ctx, n.d))
 }
 
 // refusal logs why a request is refused that is about a name in the directory, or about itself.
@@ -219,7 +226,7 @@ func (n *guardedDir) refusal(op, name string, err error) syscall.Errno {
 
 // Lookup implements fusefs.NodeLookuper.
 func (n *guardedDir) Lookup(ctx context.Context, name string, out *fuse.EntryOut) (*fusefs.Inode, syscall.Errno) {
-	if err := n.k.seesName(ctx, n.d, name); err != nil {
+	if err := n.k.Guard.seesName(ctx, n.d, name); err != nil {
 		return nil, n.refusal("lookup", name, err)
 	}
 	return n.dirNode.Lookup(ctx, name, out)
@@ -273,7 +280,7 @@ func (n *guardedDir) OpendirHandle(ctx context.Context, flags uint32) (fusefs.Fi
 // filter leaves to a handle what the user of a request sees.
 func (n *guardedDir) filter(ctx context.Context, h *dirHandle) syscall.Errno {
 	h.need()
-	entries, err := n.k.visible(ctx, n.d, h.entries)
+	entries, err := n.k.Guard.visible(ctx, n.d, h.entries)
 	if err != nil {
 		return n.refusal("list", "", err)
 	}
@@ -283,7 +290,7 @@ func (n *guardedDir) filter(ctx context.Context, h *dirHandle) syscall.Errno {
 
 // Create implements fusefs.NodeCreater.
 func (n *guardedDir) Create(ctx context.Context, name string, flags uint32, mode uint32, out *fuse.EntryOut) (*fusefs.Inode, fusefs.FileHandle, uint32, syscall.Errno) {
-	if err := n.k.mayMake(ctx, n.d, name); err != nil {
+	if err := n.k.Guard.mayMake(ctx, n.d, name); err != nil {
 		return nil, nil, 0, n.refusal("create", name, err)
 	}
 	return n.dirNode.Create(ctx, name, flags, mode, out)
@@ -291,7 +298,7 @@ func (n *guardedDir) Create(ctx context.Context, name string, flags uint32, mode
 
 // Mknod implements fusefs.NodeMknoder.
 func (n *guardedDir) Mknod(ctx context.Context, name string, mode, dev uint32, out *fuse.EntryOut) (*fusefs.Inode, syscall.Errno) {
-	if err := n.k.mayMake(ctx, n.d, name); err != nil {
+	if err := n.k.Guard.mayMake(ctx, n.d, name); err != nil {
 		return nil, n.refusal("mknod", name, err)
 	}
 	return n.dirNode.Mknod(ctx, name, mode, dev, out)
@@ -299,7 +306,7 @@ func (n *guardedDir) Mknod(ctx context.Context, name string, mode, dev uint32, o
 
 // Mkdir implements fusefs.NodeMkdirer.
 func (n *guardedDir) Mkdir(ctx context.Context, name string, mode uint32, out *fuse.EntryOut) (*fusefs.Inode, syscall.Errno) {
-	if err := n.k.mayMake(ctx, n.d, name); err != nil {
+	if err := n.k.Guard.mayMake(ctx, n.d, name); err != nil {
 		return nil, n.refusal("mkdir", name, err)
 	}
 	return n.dirNode.Mkdir(ctx, name, mode, out)
@@ -307,7 +314,7 @@ func (n *guardedDir) Mkdir(ctx context.Context, name string, mode uint32, out *f
 
 // Unlink implements fusefs.NodeUnlinker.
 func (n *guardedDir) Unlink(ctx context.Context, name string) syscall.Errno {
-	if err := n.k.mayChangeName(ctx, n.d, name); err != nil {
+	if err := n.k.Guard.mayChangeName(ctx, n.d, name); err != nil {
 		return n.refusal("remove", name, err)
 	}
 	return n.dirNode.Unlink(ctx, name)
@@ -315,7 +322,7 @@ func (n *guardedDir) Unlink(ctx context.Context, name string) syscall.Errno {
 
 // Rmdir implements fusefs.NodeRmdirer.
 func (n *guardedDir) Rmdir(ctx context.Context, name string) syscall.Errno {
-	if err := n.k.mayChangeName(ctx, n.d, name); err != nil {
+	if err := n.k.Guard.mayChangeName(ctx, n.d, name); err != nil {
 		return n.refusal("rmdir", name, err)
 	}
 	return n.dirNode.Rmdir(ctx, name)
@@ -323,10 +330,10 @@ func (n *guardedDir) Rmdir(ctx context.Context, name string) syscall.Errno {
 
 // Rename implements fusefs.NodeRenamer.
 func (n *guardedDir) Rename(ctx context.Context, name string, newParent fusefs.InodeEmbedder, newName string, flags uint32) syscall.Errno {
-	err := n.k.mayChangeName(ctx, n.d, name)
+	err := n.k.Guard.mayChangeName(ctx, n.d, name)
 	if to := dirOf(newParent); err == nil && to != nil {
-		if err = n.k.mayMake(ctx, to.d, newName); err == nil {
-			err = n.k.mayChangeName(ctx, to.d, newName)
+		if err = n.k.Guard.mayMake(ctx, to.d, newName); err == nil {
+			err = n.k.Guard.mayChangeName(ctx, to.d, newName)
 		}
 	}
 	if err != nil {
@@ -339,8 +346,8 @@ func (n *guardedDir) Rename(ctx context.Context, name string, newParent fusefs.I
 var errOwnersOnly = errno.Refuse(syscall.EACCES, "this is for the user whose mount it is: it is about all users")
 
 // owns returns nil if the user of a request sees everything, as the one whose mount it is.
-func (k *Kernel) owns(ctx context.Context) error {
-	_, everything, err := k.Judge.Everything(ctx)
+func (g Guard) owns(ctx context.Context) error {
+	_, everything, err := g.Judge.Everything(ctx)
 	if err == nil && !everything {
 		err = errOwnersOnly
 	}
@@ -348,9 +355,9 @@ func (k *Kernel) owns(ctx context.Context) error {
 }
 
 // guardControl returns nil if the user of a request may look up a node of the control directory.
-func (k *Kernel) guardControl(ctx context.Context, found control.Node) error {
+func (g Guard) guardControl(ctx context.Context, found control.Node) error {
 	if found.Number() == inode.Uploads {
-		return k.owns(ctx)
+		return g.owns(ctx)
 	}
 	return nil
 }

@@ -43,7 +43,7 @@ func (strangers) Whose(uint32) (string, error) { return "", errors.New("unknown"
 // of it.
 func TestEveryRequestIsGuarded(t *testing.T) {
 	k, d := holds(t, remotetest.Named(1, "a.pdf"))
-	k.Judge = rights.New(rights.Config{
+	k.Guard.Judge = rights.New(rights.Config{
 		People: strangers{}, Archive: seen{}, TTL: time.Hour, Now: time.Now, Person: func(context.Context) (uint32, bool) { return 2, true },
 	})
 	free := []string{"Statfs", "Link", "Symlink", "EmbeddedInode"}
@@ -104,7 +104,7 @@ func (seen) Mapped() (people int, refused []string) { return 1, nil }
 // beginning again.
 func TestARewoundDirectoryIsGuarded(t *testing.T) {
 	k, d := holds(t, remotetest.Named(1, "a.pdf"), remotetest.Named(2, "hidden.pdf"))
-	k.Judge = rights.New(rights.Config{
+	k.Guard.Judge = rights.New(rights.Config{
 		People: seen{}, Archive: seen{}, TTL: time.Hour, Now: time.Now, Person: func(context.Context) (uint32, bool) { return 2, true },
 	})
 	n := &guardedDir{dirNode{d: d, k: k}}

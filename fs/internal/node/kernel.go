@@ -44,8 +44,7 @@ type Kernel struct {
 	Files   *change.Files
 	Control *control.Tree
 	Watch   *watch.Watch[*tree.Dir]
-	// Judge decides what each user may see; nil if all see the same.
-	Judge *rights.Judge
+	Guard   Guard
 	// Pictures makes thumbnails of what file managers show; nil for none.
 	Pictures *pictures.Maker
 	// Top is the mount point. It is set before the mount is.
@@ -166,7 +165,7 @@ func (k *Kernel) fillEntry(d *tree.Dir, e *tree.Entry, out *fuse.EntryOut) {
 // lendName returns the entry timeout of e and extends the lease of d by it. It returns 0 when d does
 // not show e under its name any more, and if each user has to be asked about.
 func (k *Kernel) lendName(d *tree.Dir, e *tree.Entry) time.Duration {
-	if k.Judge != nil {
+	if k.Guard.Judge != nil {
 		return 0
 	}
 	d.Mu.Lock()
@@ -186,7 +185,7 @@ func (k *Kernel) lendName(d *tree.Dir, e *tree.Entry) time.Duration {
 // names, which desktops look up all the time, get the longest one, however old the listing is; a name
 // that comes into being in another Unicode form gets none.
 func (k *Kernel) lendAbsence(d *tree.Dir, name string) time.Duration {
-	if k.Judge != nil || names.HasForms(name) {
+	if k.Guard.Judge != nil || names.HasForms(name) {
 		return 0
 	}
 	d.Mu.Lock()

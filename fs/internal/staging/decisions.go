@@ -122,7 +122,7 @@ func (s *Area) RetryLocked(held *File, up *spool.Upload, asItIs bool) error {
 		shown := held.Dir != nil
 		held.Mu.Unlock()
 		if !shown && !r.Directory {
-			s.await(up)
+			s.Placing.await(up)
 		}
 	}
 	s.queue.Hurry(up)

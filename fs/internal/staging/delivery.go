@@ -357,7 +357,7 @@ func (v *delivery) ArrivedLocked(ctx context.Context, f *File, up *spool.Upload,
 		defer up.Close() //nolint:errcheck // the bytes are archived
 	}
 	v.s.cacheBytes(up, id)
-	if id == 0 && v.s.awaits(up, &r) {
+	if id == 0 && v.s.Placing.awaits(up, &r) {
 		return // the first listing of its folder finds the document
 	}
 	switch d := f.lastPlaceLocked(); {

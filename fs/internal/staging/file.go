@@ -403,19 +403,14 @@ func (f *File) promise(up *spool.Upload) error {
 func (f *File) spoil(up *spool.Upload, err error) error {
 	f.Mu.Lock()
 	defer f.Mu.Unlock()
-	if f.Up == up {
-		f.spoilLocked(err)
+	if f.Up != up {
+		return err
 	}
-	return err
-}
-
-// spoilLocked records that the bytes are spoiled, and why. The first reason stays.
-// +checklocks:f.Mu
-func (f *File) spoilLocked(err error) {
-	if f.phase != spoiled && f.phase != broken {
+	if f.phase != spoiled && f.phase != broken { // the first reason stays
 		f.why = fmt.Errorf("a write failed: %w", err)
 	}
 	f.happenedLocked(onDamage)
+	return err
 }
 
 // whySpoiledLocked returns why the bytes are spoiled, nil if they are not.

@@ -18,22 +18,22 @@ import (
 type placing struct{ s *Area }
 
 // await shows an upload in its folder, at once if that has been listed, else as soon as it is.
-func (s *Area) await(up *spool.Upload) {
+func (p *placing) await(up *spool.Upload) {
 	r := up.Record()
 	ref := refOf(&r)
-	s.mu.Lock()
-	s.waiting[ref] = append(s.waiting[ref], up)
-	s.mu.Unlock()
-	if d := s.folderAt(ref); d != nil {
-		s.Placing.placeWaiting(d)
+	p.s.mu.Lock()
+	p.s.waiting[ref] = append(p.s.waiting[ref], up)
+	p.s.mu.Unlock()
+	if d := p.s.folderAt(ref); d != nil {
+		p.placeWaiting(d)
 	}
 }
 
 // awaits reports whether an upload is to be shown once its folder is listed.
-func (s *Area) awaits(up *spool.Upload, r *spool.Record) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return slices.Contains(s.waiting[refOf(r)], up)
+func (p *placing) awaits(up *spool.Upload, r *spool.Record) bool {
+	p.s.mu.Lock()
+	defer p.s.mu.Unlock()
+	return slices.Contains(p.s.waiting[refOf(r)], up)
 }
 
 // folderRef identifies a folder by its id or, while it is queued, by its upload.

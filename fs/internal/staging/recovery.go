@@ -30,13 +30,13 @@ func Recover(s *Area) {
 			s.cacheBytes(up, r.Document)
 			s.Service.Work.Go(func() { s.conclude(s.People.behalf(context.Background(), up), up, r.Document) })
 		case r.Queued:
-			s.await(up)
+			s.Placing.await(up)
 			if r.Written != "" {
 				s.repeats.note(up)
 			}
 			s.queue.Add(up)
 		case r.State == spool.Created && r.Closed, r.State == spool.Failed && (r.Visible || r.Directory):
-			s.await(up)
+			s.Placing.await(up)
 		case r.State == spool.Sending, r.State == spool.Committed:
 			s.mu.Lock()
 			s.cutOff[up.ID()] = true
@@ -62,7 +62,7 @@ func putAway(s *Area, up *spool.Upload, r *spool.Record) {
 		since := r.Changed
 		if err := up.Update(func(r *spool.Record) { r.Forgotten = s.Service.Now() }); err != nil {
 			log.Warnf("an old temporary file could not leave its folder: %v", err)
-			s.await(up)
+			s.Placing.await(up)
 			return
 		}
 		*r = up.Record()

@@ -18,7 +18,9 @@ func (tr *testTree) list(d *Dir, list ...string) (stale []string) {
 	packed := cache.PackedDocuments().Pack(docs(list...))
 	docs := cache.PackedDocuments().Unpack(packed)
 	stale = sorted(d.Tree.mergeDocuments(d, docs, tr.next(), pdf))
-	d.noteOrigin(docs, tr.spill.Hold(packed))
+	d.Mu.Lock()
+	d.Shown.noteOrigin(docs, tr.spill.Hold(packed))
+	d.Mu.Unlock()
 	return stale
 }
 

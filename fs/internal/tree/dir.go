@@ -28,6 +28,7 @@ type Dir struct {
 	// Node holds the directory's inode, nothing before its first lookup; Attached makes it once.
 	Node     atomic.Value
 	Attached sync.Once
+	Free     atomic.Bool // folders may be created here
 	Unread   atomic.Bool // one of its documents was closed unread, and none was read since
 
 	// NamedFor is the walk that got this directory's documents by name only, until somebody looks at
@@ -54,8 +55,6 @@ type Dir struct {
 	Files Merged // +checklocks:Mu
 	// doubts counts calls of doubt.
 	doubts uint64 // +checklocks:Mu
-	// Free says that folders may be created here.
-	Free bool // +checklocks:Mu
 }
 
 // DirKind says what a directory stands for.
@@ -175,11 +174,11 @@ func (e *Entry) Upload() *spool.Upload {
 func NewDir(t *Tree, kind DirKind, id archive.ID, ino uint64, parent *Dir, name string) *Dir {
 	d := &Dir{
 		Tree: t, Ino: ino, Gen: t.Inodes.Generation(), parent: parent, name: name,
-		Free: true,
 	}
 	d.Shown.dir, d.Shown.Changed = d, t.Started
 	d.kind.Store(uint32(kind))
 	d.Folder.Store(int64(id))
+	d.Free.Store(true)
 	return d
 }
 
@@ -403,18 +402,16 @@ func (d *Dir) Lengths() *view.FolderLengths {
 
 // noteOrigin notes docs, packed, as the origin of the directory's documents if it is the listing that
 // was merged last. Documents of an inbox are never compacted, because they can be changed and removed.
-func (d *Dir) noteOrigin(docs []archive.Document, packed cache.Packed) {
-	d.Mu.Lock()
-	defer d.Mu.Unlock()
-	if !d.Kind().Archives() || packed.IsZero() || d.Shown.IsCompacted() {
+func (s *nameSet) noteOrigin(docs []archive.Document, packed cache.Packed) {
+	if !s.dir.Kind().Archives() || packed.IsZero() || s.IsCompacted() {
 		return
 	}
-	d.Shown.origin = nil
+	s.origin = nil
 	if len(docs) == 0 {
 		return
 	}
-	if e := d.Shown.Held.Docs.Get(docs[0].ID); e != nil && e.Doc.Load() == &docs[0] {
-		d.Shown.origin = &origin{packed: packed, docs: docs}
+	if e := s.Held.Docs.Get(docs[0].ID); e != nil && e.Doc.Load() == &docs[0] {
+		s.origin = &origin{packed: packed, docs: docs}
 	}
 }
 

@@ -218,7 +218,9 @@ func (t *Tree) showDocuments(ctx context.Context, d *Dir, got cache.Entry[[]arch
 		t.Staged.Identify(ctx, d, got.Value)
 	}
 	t.Changed(d, t.mergeDocuments(d, got.Value, mergedOf(got, when), t.Reps.Extension))
-	d.noteOrigin(got.Value, got.Packed)
+	d.Mu.Lock()
+	d.Shown.noteOrigin(got.Value, got.Packed)
+	d.Mu.Unlock()
 	return nil
 }
 
@@ -393,7 +395,7 @@ func (t *Tree) mergeFolders(d *Dir, list []archive.Folder, m Merged, free bool) 
 		d.Subs.Fetched, d.Subs.asked = m.Fetched, m.asked
 		return nil
 	}
-	d.Free = free
+	d.Free.Store(free)
 	changed := d.Shown.Changed // the first listing is no change
 	there := make(map[archive.ID]bool, len(list))
 	for i := range list {

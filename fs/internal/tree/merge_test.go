@@ -431,8 +431,8 @@ func TestMergeTellsWhetherFoldersMayBeMade(t *testing.T) {
 	d := tr.dir(FolderDir)
 	for _, free := range []bool{false, true, false} {
 		d.Tree.mergeFolders(d, nil, tr.next(), free)
-		if d.Free != free {
-			t.Errorf("free is %v, want %v", d.Free, free)
+		if d.Free.Load() != free {
+			t.Errorf("free is %v, want %v", d.Free.Load(), free)
 		}
 	}
 }
