@@ -225,3 +225,29 @@ func TestOrdinaryLocalFilesAreNotForgotten(t *testing.T) {
 	must(t, os.Rename(filepath.Join(dir, "zinssatz"), filepath.Join(dir, "Zinssatz.txt")))
 	wantArchived(t, o, o.letters, "Zinssatz.txt=Inhalt")
 }
+
+// A whole document under a working name may be somebody's: the status tells of it at once, and the person
+// after a while.
+func TestAWholeDocumentThatStaysHereIsToldOf(t *testing.T) {
+	t.Parallel()
+	n := new(notified)
+	s := newScanner(t, hostile.Config{}, func(o *fs.Options) { o.Grace, o.Number, o.Notifier = 0, false, n })
+	at := s.path("Muster GmbH", "Briefe")
+	write(t, filepath.Join(at, "brief.pdf.part"), "%PDF-1.7\n%%EOF\n")
+	write(t, filepath.Join(at, "notes.txt.part"), "just text")
+	status := s.fs.Status()
+	if got := status.Uploads.HeldBack(); !slices.Equal(got, []string{"Muster GmbH/Briefe/brief.pdf.part"}) {
+		t.Errorf("held back: %q", got)
+	}
+	if n.has("brief.pdf.part") {
+		t.Error("the person is told at once")
+	}
+	s.later.Add(int64(time.Hour))
+	s.remount()
+	heals(t, "it is told of", func() bool { return n.has("failed", "brief.pdf.part", "rename it") })
+	if n.has("notes.txt.part") {
+		t.Error("the person is told of a file that is no document")
+	}
+	must(t, os.Rename(filepath.Join(at, "brief.pdf.part"), filepath.Join(at, "brief.pdf")))
+	s.wantHolds(t, s.letters, "brief.pdf=%PDF-1.7\n%%EOF\n")
+}

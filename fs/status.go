@@ -124,6 +124,16 @@ func (u *UploadStatus) Resting() (n int) {
 	return n
 }
 
+// HeldBack returns the paths of whole documents that stay here because of their names.
+func (u *UploadStatus) HeldBack() (paths []string) {
+	for i := range u.Locals {
+		if u.Locals[i].HeldBack {
+			paths = append(paths, u.Locals[i].Path)
+		}
+	}
+	return paths
+}
+
 // UploadInfo is a file or folder that is not archived yet, or could not be.
 type UploadInfo struct {
 	ID    string `json:"id"`
@@ -139,6 +149,8 @@ type UploadInfo struct {
 	Incomplete bool `json:"incomplete,omitempty"`
 	// Never is why it cannot be sent as it is; empty where it can.
 	Never string `json:"never,omitempty"`
+	// HeldBack: it is a whole document, and stays here because of its name.
+	HeldBack bool `json:"held-back,omitempty"`
 	// Rests: it is sent when it was left alone for a while.
 	Rests bool `json:"rests,omitempty"`
 	// Waits: an attempt failed and it is tried again later; Error says why.

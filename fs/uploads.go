@@ -92,7 +92,7 @@ const (
 // localInfo describes a local file.
 func localInfo(s *spool.Spool, up *spool.Upload, r *spool.Record) UploadInfo {
 	info := uploadInfo(s, up, r)
-	info.State = StateLocal
+	info.State, info.HeldBack = StateLocal, staging.IsHeldBack(up)
 	switch {
 	case !r.Forgotten.IsZero():
 		info.Error = "a temporary file, long unchanged and no longer in its folder: its bytes are kept until " + staging.GoneOn(r).Format(time.DateOnly)

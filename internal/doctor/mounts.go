@@ -16,7 +16,9 @@ type State struct {
 	Away   string // why the service does not answer; empty if it does
 	Disk   string // why the disk of its state takes no files; empty if it does
 	Failed int    // uploads
-	Unseen string // the programs that it cannot look at; empty if there are none
+	// HeldBack are whole documents that stay on this machine because of their names.
+	HeldBack []string
+	Unseen   string // the programs that it cannot look at; empty if there are none
 }
 
 const mountCheck = "mount"
@@ -44,6 +46,8 @@ func Mount(dir string, err error, s State) Finding {
 		return Warn(mountCheck, dir+" takes no files: "+s.Disk, "make the disk of its state directory writable, or make room on it")
 	case s.Failed > 0:
 		return Warn(mountCheck, fmt.Sprintf("%s works; uploads that failed: %d", dir, s.Failed), "archivefs uploads list "+Quoted(dir)+" shows them")
+	case len(s.HeldBack) > 0:
+		return Warn(mountCheck, fmt.Sprintf("%s works; whole documents that stay here because of their names: %s", dir, strings.Join(s.HeldBack, ", ")), "rename them, and they are archived")
 	case s.Unseen != "":
 		return Unseen(mountCheck, dir+" works, but", s.Unseen)
 	}

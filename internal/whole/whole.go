@@ -25,11 +25,26 @@ type Content interface {
 // cancelled copy with a normal close, so only the content shows it. What stands behind the end does
 // not matter. Another error says that c could not be read. Of a large file that is whole little is read.
 func Check(c Content) error {
+	_, whole, err := look(c)
+	if err == nil && !whole {
+		return ErrIncomplete
+	}
+	return err
+}
+
+// IsDocument reports whether c is a whole file of a format that Check knows.
+func IsDocument(c Content) bool {
+	known, whole, err := look(c)
+	return known && whole && err == nil
+}
+
+// look reports whether c is of a format that has an end, and whether it has it.
+func look(c Content) (known, whole bool, err error) {
 	head, err := slice(c, 0, 1024)
 	if err != nil {
-		return err
+		return false, false, err
 	}
-	whole := true
+	known = true
 	switch {
 	case bytes.HasPrefix(head, []byte{0xff, 0xd8, 0xff}):
 		whole, err = wholeJPEG(c)
@@ -45,12 +60,9 @@ func Check(c Content) error {
 			break
 		}
 		pdf, is, damage := FindPDF(c)
-		whole, err = !is || pdf.Whole, damage
+		known, whole, err = is, !is || pdf.Whole, damage
 	}
-	if err == nil && !whole {
-		return ErrIncomplete
-	}
-	return err
+	return known, whole, err
 }
 
 // slice reads n bytes at off, fewer at the end.

@@ -54,7 +54,11 @@ func (v *delivery) finishLocked(ctx context.Context, f *File, later bool) error 
 	_, name := f.Place()
 	if doc == nil && (d.StaysLocal(name) || up.Record().Temporary) || up.Size() == 0 {
 		f.happened(onKeep)
-		return up.Keep()
+		err := up.Keep()
+		if err == nil && IsHeldBack(up) {
+			v.s.queue.Add(up)
+		}
+		return err
 	}
 	id, sent, err := v.SendLocked(ctx, f, up, d, later)
 	switch {

@@ -2,7 +2,9 @@ package staging
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"path"
 	"time"
 
 	"github.com/archivefs/archivefs/fs/internal/background"
@@ -47,15 +49,29 @@ func (s *Area) tryQueued(ctx context.Context, up *spool.Upload) (wait bool, err 
 		return s.resolve(ctx, up)
 	case up.Record().Directory:
 		return s.Folders.attempt(ctx, up)
+	case IsHeldBack(up):
+		r := up.Record()
+		s.Service.Failures.AddFailed("archive", up, path.Join(r.Path, r.Name), errHeldBack)
+		return false, background.ErrMoot
 	}
 	return s.Delivery.attempt(ctx, s.Holder(up), up)
 }
+
+// heldBack is how long a whole document that stays here is left alone until somebody is told of it. Programs
+// write documents under working names all the time, for as long as a download takes.
+const heldBack = 30 * time.Minute
+
+// errHeldBack is why such a document is not archived.
+var errHeldBack = errors.New("it is a whole document under a name that programs work under, and such a file stays on this machine: rename it, and it is archived")
 
 // deliverable reports whether the queue can try an upload, and from when on: its folder exists, or
 // has failed, in which case the upload fails with it.
 func (s *Area) deliverable(up *spool.Upload) (at time.Time, ok bool) {
 	r := up.Record()
 	folder, waiting := s.Spool.Get(r.Within)
+	if r.StaysHere() {
+		return r.Changed.Add(heldBack), true
+	}
 	now := s.Service.Now()
 	if Rests(&r) && !s.ending.Load() && !r.Changed.After(now) { // else the clock was set back
 		at = r.Changed.Add(r.Rest)

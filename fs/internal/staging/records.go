@@ -5,10 +5,17 @@ import (
 
 	"github.com/archivefs/archivefs/archive"
 	"github.com/archivefs/archivefs/internal/spool"
+	"github.com/archivefs/archivefs/internal/whole"
 )
 
 // StaysHere reports whether a file is never uploaded under the name in its record.
 func StaysHere(r *spool.Record) bool { return r.Temporary || len(r.Local) > 0 }
+
+// IsHeldBack reports whether a whole document stays here because of its name: perhaps somebody waits for it.
+func IsHeldBack(up *spool.Upload) bool {
+	r := up.Record()
+	return r.StaysHere() && r.Forgotten.IsZero() && up.Size() > 0 && whole.IsDocument(up)
+}
 
 // Rests reports whether an upload has a time of grace.
 func Rests(r *spool.Record) bool {

@@ -35,7 +35,12 @@ func Recover(s *Area) {
 				s.repeats.note(up)
 			}
 			s.queue.Add(up)
-		case r.State == spool.Created && r.Closed, r.State == spool.Failed && (r.Visible || r.Directory):
+		case r.State == spool.Created && r.Closed:
+			s.Placing.await(up)
+			if IsHeldBack(up) {
+				s.queue.Add(up)
+			}
+		case r.State == spool.Failed && (r.Visible || r.Directory):
 			s.Placing.await(up)
 		case r.State == spool.Sending, r.State == spool.Committed:
 			s.mu.Lock()

@@ -432,6 +432,6 @@ func askMount(dir string) (s doctor.State, err error) {
 			s.Away = status.LastErrors[0].Text
 		}
 	}
-	s.Disk, s.Failed, s.Unseen = status.Disk, status.Uploads.Failed(), status.Unseen
+	s.Disk, s.Failed, s.HeldBack, s.Unseen = status.Disk, status.Uploads.Failed(), status.Uploads.HeldBack(), status.Unseen
 	return s, nil
 }

@@ -186,6 +186,9 @@ func (t *statusTable) uploads(u *fs.UploadStatus) {
 	if u.Local > 0 {
 		t.row("\t%s here alone, temporary or empty", command.Doing(u.Local, "file", "is", "are"))
 	}
+	for _, path := range u.HeldBack() {
+		t.row("\ta whole document under a name that stays here; rename it, and it is archived  %s", path)
+	}
 	for i := range u.List {
 		switch up := &u.List[i]; {
 		case up.Sent == 0 || up.Size == 0:
