@@ -10,9 +10,9 @@ import (
 // StaysHere reports whether a file is never uploaded under the name in its record.
 func StaysHere(r *spool.Record) bool { return r.Temporary || len(r.Local) > 0 }
 
-// Rests reports whether an upload has a time of grace.
+// Rests reports whether an upload has a time of grace, also one that was recalled for a change.
 func Rests(r *spool.Record) bool {
-	return r.Rest > over && r.State == spool.Committed && r.Queued && r.Reason == ""
+	return r.Rest > over && (r.State == spool.Committed || r.State == spool.Created) && r.Queued && r.Reason == ""
 }
 
 // WhyWaits returns why an upload waits or failed. For a queued upload in a queued folder, that is
