@@ -48,7 +48,7 @@ func (s *session) work(a history.Action) {
 	}
 	o.Content = nil
 	if p, ok := s.start(o); ok {
-		at := &worker{session: s, work: w, order: o}
+		at := &worker{session: s, work: w, order: o, doing: p}
 		p.rest(at.see)
 	}
 }
@@ -58,6 +58,7 @@ type worker struct {
 	*session
 	*work
 	order  *writer.Order
+	doing  *process
 	op     *history.Op    // that it began last
 	before []history.Tree // what there was then
 	file   *audit.File    // that the op writes
@@ -65,7 +66,9 @@ type worker struct {
 
 func (w *worker) see(e writer.Event) {
 	if e.Mark == writer.Begins {
-		w.begins(e.Op)
+		if w.begins(e.Op); w.op.Do == history.Send {
+			w.doing.goOn()
+		}
 		return
 	}
 	w.mu.Lock()

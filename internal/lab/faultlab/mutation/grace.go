@@ -33,7 +33,7 @@ func grace() []Mutation {
 		},
 		{
 			Name: "a folder that becomes a working directory is made", File: "fs/internal/staging/folders.go",
-			Old: "q.s.Discard(before)", New: "_ = before", Focus: resting(history.Work),
+			Old: "if err := before.Remove(); err != nil {", New: "if err := error(nil); err != nil {", Focus: resting(history.Work),
 		},
 		{
 			Name: "a folder that was removed is made", File: "fs/internal/staging/folders.go",
@@ -46,7 +46,7 @@ func grace() []Mutation {
 		},
 		{
 			Name: "a file that rested is not checked for its end", File: "fs/internal/staging/delivery.go",
-			Old: "err := whole.Check(up)\n\tswitch {", New: "err := error(nil)\n\tswitch {", Focus: resting(history.Cut),
+			Old: "err = whole.Check(up)\n\t}\n\tswitch {", New: "err = error(nil)\n\t}\n\tswitch {", Focus: resting(history.Cut),
 		},
 		{
 			Name: "what gets a working name stays in the queue", File: "fs/internal/change/renames.go",

@@ -82,7 +82,7 @@ func rules() []Mutation {
 		},
 		{
 			Name: "keywords do not go along out of an inbox", File: "fs/internal/change/renames.go",
-			Old: "newName), Keywords: keywords}", New: "newName)}",
+			Old: "newName), Keywords: staging.Added(inbox.Keywords, keywords)}", New: "newName), Keywords: keywords[:0]}",
 			Focus: history.Focus{Kinds: []history.Kind{history.File}, Session: history.Session{End: history.Clean}},
 		},
 		{

@@ -16,6 +16,9 @@ import (
 func (p *process) work() {
 	for i, o := range p.Ops {
 		p.say(Event{Mark: Begins, Op: i})
+		if o.Do == history.Send { // what is sent from now on may be
+			p.wait()
+		}
 		err := p.op(&o, p.Contents[i])
 		e := outcome(Answered, err)
 		e.Op = i
