@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/archivefs/archivefs/fs"
+	"github.com/archivefs/archivefs/internal/spool"
 	"github.com/archivefs/archivefs/internal/testing/hostile"
 )
 
@@ -153,6 +154,26 @@ func TestTheTimeOfGraceSurvivesACrash(t *testing.T) {
 	})
 }
 
+// So does one that was being renamed or opened for a change when the program was killed.
+func TestTheTimeOfGraceOfARecalledFileSurvivesACrash(t *testing.T) {
+	t.Parallel()
+	f := newForeign(t, hostile.Config{})
+	m := f.mount(t, gracious)
+	at := m.path("Muster GmbH", "Briefe")
+	must(t, put(at+"/a.txt", "a"))
+	crashed := m.spoolNow()
+	must(t, os.Remove(at+"/a.txt"))
+	left := get(spool.Open(spool.Options{Dir: crashed}))(t)
+	must(t, first(left.List()[0].Recall(), left.Close()))
+	m.remountAfter(crashed)
+	names(t, at)
+	must(t, put(at+"/b.txt", "b"))
+	m.send("Muster GmbH", "Briefe", "b.txt") // a.txt is before it in the queue
+	f.wantArrives(t, "b.txt=b")
+	m.send()
+	f.wantArrives(t, "a.txt=a", "b.txt=b")
+}
+
 // The time of grace of one file can be ended, and with it that of its folders.
 func TestAFileIsSentBeforeOthers(t *testing.T) {
 	t.Parallel()
@@ -167,6 +188,29 @@ func TestAFileIsSentBeforeOthers(t *testing.T) {
 	if got := m.uploads(); len(got) != 2 || !got[0].Directory || got[1].Path != "Muster GmbH/Briefe/A/b.txt" || !strings.Contains(got[1].Error, "--grace") {
 		t.Errorf("what waits: %+v", got)
 	}
+}
+
+// Whoever retries an upload does not wait for its time of grace again, nor for that of another one.
+func TestARetryEndsTheTimeOfGrace(t *testing.T) {
+	t.Parallel()
+	f := newForeign(t, hostile.Config{})
+	m := f.mount(t, gracious)
+	at := m.path("Muster GmbH", "Briefe")
+	must(t, put(at+"/a.txt", "a"))
+	f.Fault(hostile.Fault{Method: "POST", Path: "/file-upload", Do: hostile.Answer(400, "")})
+	m.send()
+	heals(t, "it is refused", func() bool { all := m.uploads(); return len(all) == 1 && all[0].State == "failed" })
+	must(t, m.retryNow(m.uploads()[0]))
+	f.wantArrives(t, "a.txt=a")
+	must(t, put(at+"/b.txt", "b"))
+	must(t, m.retryNow(m.uploads()[0]))
+	f.wantArrives(t, "a.txt=a", "b.txt=b")
+}
+
+// wantArrives fails the test unless a folder of the service soon holds these files.
+func (f *foreign) wantArrives(t *testing.T, files ...string) {
+	t.Helper()
+	heals(t, "it is archived", func() bool { return slices.Equal(f.tree(f.letters, ""), files) })
 }
 
 // A document that is moved into a folder which waits makes that, and so do attributes of it.

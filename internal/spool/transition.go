@@ -277,13 +277,13 @@ func (u *Upload) Remove() error {
 	case u.busy:
 		return refusal("remove", u.rec.Load())
 	}
-	if err := u.spool.fault(PointRemove); err != nil {
-		return err
-	}
 	lasts := u.journal.durable || u.State() == Confirmed
 	r := u.rec.Load()
 	later := u.spool.redo != nil && r.State == Confirmed && r.Queued // nobody waits (SyncRemovals)
-	trash, err := u.spool.hide(u.id, lasts && !later)
+	trash, err := "", u.spool.fault(PointRemove)
+	if err == nil {
+		trash, err = u.spool.hide(u.id, lasts && !later)
+	}
 	if err != nil {
 		if lasts { // a confirmation may not be durable, and the redo log may say that it is gone
 			again := u.Record()

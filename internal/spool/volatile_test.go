@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/archivefs/archivefs/archive"
@@ -34,6 +35,30 @@ func TestAForegroundUploadIsVolatile(t *testing.T) {
 	}
 	volatile("confirmed", true)
 	must(t, u.Remove())
+}
+
+// An archived upload that cannot be removed is known to be archived after a crash of the machine: its
+// document may have another name by then.
+func TestAVolatileUploadThatCannotBeRemovedBecomesDurable(t *testing.T) {
+	s, _ := open(t, t.TempDir(), on("one"), func(o *Options) {
+		o.Fault = func(p Point) error {
+			if p == PointRemove {
+				return syscall.EIO
+			}
+			return nil
+		}
+	})
+	u := create(t, s, lateBill(), billBytes)
+	must(t, u.Commit())
+	if _, err := Deliver(t.Context(), u, newFake(), nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := u.Remove(); !errors.Is(err, syscall.EIO) {
+		t.Errorf("removed: %v", err)
+	}
+	if r := u.Record(); r.State != Confirmed || r.Boot != "" || !isDurable(u) {
+		t.Errorf("%s, written in run %q, durable is %v", r.State, r.Boot, isDurable(u))
+	}
 }
 
 // What is told, or may not be known any more, is durable from then on.

@@ -72,8 +72,7 @@ func (c *Files) moveTree(ctx context.Context, d *tree.Dir, e *tree.Entry, to *tr
 	for _, in := range dir.Entries() {
 		c.moveAlong(ctx, dir, in)
 	}
-	c.s.Folders.Replaced(dir, before, up)
-	return nil
+	return c.s.Folders.Replaced(dir, before, up)
 }
 
 // moveAlong gives what lies in a moved directory its new place.

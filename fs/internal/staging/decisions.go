@@ -14,7 +14,8 @@ import (
 // over is the time of grace of what a user sends: it is checked, and does not rest.
 const over = time.Nanosecond
 
-// Send ends the time of grace of an upload, and of the folders in which it lies.
+// Send ends the time of grace of an upload, and of the folders in which it lies. One that failed has none
+// when it is retried.
 func (s *Area) Send(up *spool.Upload) error {
 	if folder, waits := s.Spool.Get(up.Record().Within); waits {
 		if err := s.Send(folder); err != nil {
@@ -22,15 +23,14 @@ func (s *Area) Send(up *spool.Upload) error {
 		}
 	}
 	r := up.Record()
-	if !r.Queued {
-		return nil
-	}
-	if Rests(&r) {
-		if err := up.Update(func(r *spool.Record) { r.Rest = min(r.Rest, over) }); err != nil {
+	if Rests(&r) || r.State == spool.Failed && r.Rest > over {
+		if err := up.Update(func(r *spool.Record) { r.Rest = over }); err != nil {
 			return err
 		}
 	}
-	s.queue.Hurry(up)
+	if r.Queued {
+		s.queue.Hurry(up)
+	}
 	return nil
 }
 
@@ -51,7 +51,11 @@ func (s *Area) retry(up *spool.Upload, asItIs bool) error {
 		}
 	}
 	inside := s.failedIn(up) // before the retry: once the folder exists, no record says what was in it
-	switch err := s.retryOne(up, asItIs); {
+	err := s.Send(up)
+	if err == nil {
+		err = s.retryOne(up, asItIs)
+	}
+	switch {
 	case inFolder && errors.Is(err, syscall.ENOENT):
 		return nil // it has been archived with its folder
 	case err != nil:

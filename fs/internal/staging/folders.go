@@ -173,8 +173,9 @@ func (q *queuedFolders) failIn(up *spool.Upload) error {
 }
 
 // Replaced queues the upload now, which makes the folder of d, and forgets the one that was to make it
-// before. Both may be nil: a local directory has none.
-func (q *queuedFolders) Replaced(d *tree.Dir, before, now *spool.Upload) {
+// before. Both may be nil: a local directory has none. After an error the one before may still make its
+// folder.
+func (q *queuedFolders) Replaced(d *tree.Dir, before, now *spool.Upload) error {
 	q.s.mu.Lock()
 	if before != nil && before != now {
 		delete(q.s.queuedDirs, before.ID())
@@ -184,11 +185,15 @@ func (q *queuedFolders) Replaced(d *tree.Dir, before, now *spool.Upload) {
 	}
 	q.s.mu.Unlock()
 	if before != nil && before != now {
-		q.s.Discard(before)
+		if err := before.Remove(); err != nil {
+			return err
+		}
+		q.s.letGo(before)
 	}
 	if now != nil && now.Record().Queued { // it may have waited for the folder that it has left
 		q.s.queue.Add(now)
 	}
+	return nil
 }
 
 // forgetLocked discards a queued folder. The folder must be empty, and held must stand for it.

@@ -17,9 +17,9 @@ func IsHeldBack(up *spool.Upload) bool {
 	return r.StaysHere() && r.Forgotten.IsZero() && up.Size() > 0 && whole.IsDocument(up)
 }
 
-// Rests reports whether an upload has a time of grace.
+// Rests reports whether an upload has a time of grace, also one that was recalled for a change.
 func Rests(r *spool.Record) bool {
-	return r.Rest > over && r.State == spool.Committed && r.Queued && r.Reason == ""
+	return r.Rest > over && (r.State == spool.Committed || r.State == spool.Created) && r.Queued && r.Reason == ""
 }
 
 // WhyWaits returns why an upload waits or failed. For a queued upload in a queued folder, that is

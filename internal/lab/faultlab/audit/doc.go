@@ -39,7 +39,11 @@
 //     although close answered 0 and the archive has it: who retries it makes two. Or one stays
 //     that was removed. All are waived where the disk refused something, since what it did not
 //     take cannot be known after a restart.
+//  7. Left: the archive has a folder under a name or in a place that it had only in its time of
+//     grace, or one that was removed in it.
+//  8. Early: a file was sent in its time of grace.
 //
-// Asynchronous writes differ in rule 4 alone: accepted means that it is archived in the end
-// (rule 2), in the folder and under the name that were meant, or failed with its bytes (rule 1).
+// Asynchronous writes, times of grace and names that may be working names differ in rule 4 alone:
+// accepted means that it is archived in the end (rule 2), in the folder and under the name that were
+// meant, or failed with its bytes (rule 1). Where an op got no answer, both outcomes are right.
 package audit

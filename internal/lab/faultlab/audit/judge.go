@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"fmt"
-	"path"
 	"slices"
 )
 
@@ -105,8 +104,14 @@ func (j *judge) checkFile(f *File) {
 	} else {
 		j.checkAccepted(f, len(found) > 0)
 	}
-	certain := j.Sync || f.Old || len(found) > 0 && !j.hasFailed(f, Range{0, len(f.Content)}) // else it may be kept
-	if f.Told == OK && !f.Stays && f.Removed == 0 && certain && !j.isThere(f, found) {
+	if len(found) > 0 && f.Places == nil && f.Absent && f.Removed > 0 {
+		j.violate(Wrong, "%s was removed, and is archived as %v", f.What, places(found))
+	}
+	if old := j.files[f.Replaces]; f.Took && len(found) > 0 && len(j.archived[f.Replaces]) > 0 && len(old.Places) < 2 && !old.MayStay {
+		j.violate(Doubled, "%s took the place of %s, and the archive has both", f.What, old.What)
+	}
+	certain := j.told(f) || f.Old || len(found) > 0 && !j.hasFailed(f, Range{0, len(f.Content)}) // else it may be kept
+	if f.Told == OK && !f.Stays && f.Removed == 0 && (!f.Absent || len(found) > 0) && !(f.MayStay && len(found) == 0) && certain && !j.isThere(f, found) {
 		j.violate(Missing, "%s was answered 0 and is not in the archive as %s/%s, but as %v", f.What, f.Folder, f.Name, places(found))
 	}
 	for _, p := range j.Passed {
@@ -116,6 +121,10 @@ func (j *judge) checkFile(f *File) {
 			j.violate(Late, "%s was answered an error and sent after that", f.What)
 		case f.Removed > 0 && p.Time > f.Removed:
 			j.violate(Wrong, "%s was removed and sent after that", f.What)
+		case f.Over > 0 && p.Time > f.Over:
+			j.violate(Wrong, "%s was written over and sent after that", f.What)
+		case f.Rests && f.Retried == 0 && (f.Until == 0 || p.Time < f.Until):
+			j.violate(Early, "%s was sent", f.What)
 		}
 	}
 }
@@ -124,9 +133,15 @@ func (j *judge) checkFile(f *File) {
 // replaced there.
 func (j *judge) isThere(f *File, found []Document) bool {
 	return j.replaced(f) || slices.ContainsFunc(found, func(d Document) bool {
+		if len(f.Places) > 0 {
+			return slices.ContainsFunc(f.Places, func(p Place) bool { return p.Folder == "" || p == Place{d.Folder, d.Name} })
+		}
 		return f.Folder == "" || d.Folder == f.Folder && d.Name == f.Name
 	})
 }
+
+// told reports whether what was accepted was told to be archived, and not to wait for it.
+func (j *judge) told(f *File) bool { return j.Sync && !f.Waits }
 
 // replaced reports whether another content may have taken the place of f.
 func (j *judge) replaced(f *File) bool {
@@ -143,17 +158,17 @@ func (j *judge) overwritten(f *File) bool {
 
 // checkAccepted looks for bytes that must not be lost.
 func (j *judge) checkAccepted(f *File, archived bool) {
-	if archived || f.Leaving || f.Removed > 0 || j.replaced(f) || j.overwritten(f) {
+	if archived || f.Absent || f.Leaving || f.Removed > 0 || j.replaced(f) || j.overwritten(f) {
 		return
 	}
 	whole := Range{0, len(f.Content)}
 	switch {
-	case f.Told == OK && f.Stays:
+	case f.Told == OK && (f.Stays || f.MayStay):
 		if !j.isKept(f, whole) {
 			j.violate(Lost, "%s was accepted and is not kept", f.What)
 		}
 		return
-	case f.Told == OK && !j.Sync: // in sync mode it is rule 4
+	case f.Told == OK && !j.told(f): // in sync mode it is rule 4
 		if !j.hasFailed(f, whole) {
 			j.violate(Lost, "%s was accepted and is neither archived nor kept as failed", f.What)
 		}
@@ -191,23 +206,43 @@ func holds(kept, content []byte, r Range) bool {
 
 func (j *judge) checkFolders() {
 	count := map[string]int{}
-	for _, name := range j.Made {
-		count[name]++
+	for _, path := range j.Made {
+		count[path]++
+	}
+	expected := map[string]int{} // by how many folders may be there
+	for _, path := range j.Others {
+		expected[path]++
 	}
 	for _, f := range j.Folders {
+		for _, path := range f.Paths {
+			expected[path]++
+		}
+	}
+	for _, f := range j.Folders {
+		there := 0
+		for _, path := range f.Paths {
+			if expected[path] == 1 || there == 0 {
+				there += count[path]
+			}
+		}
 		switch {
-		case count[f.Name] > 1:
-			j.violate(Doubled, "folder %s was made %d times", f.Name, count[f.Name])
-		case f.Told == OK && count[f.Name] == 0 && (j.Sync || !j.isKeptFolder(f.Name)):
-			j.violate(Missing, "folder %s was answered 0 and is not there", f.Name)
+		case there > 1:
+			j.violate(Doubled, "%s was made %d times, as %v", f.What, there, f.Paths)
+		case f.Told == OK && there == 0 && !f.Absent && (j.Sync && !f.Waits || !slices.ContainsFunc(f.Paths, j.isKeptFolder)):
+			j.violate(Missing, "%s was answered 0, and none of %v is there", f.What, f.Paths)
+		}
+	}
+	for path := range count {
+		if expected[path] == 0 {
+			j.violate(Left, "the archive has %s, which was renamed or removed, or never made", path)
 		}
 	}
 }
 
 // isKeptFolder reports whether a folder that could not be made is kept, with the reason.
-func (j *judge) isKeptFolder(name string) bool {
+func (j *judge) isKeptFolder(path string) bool {
 	return slices.ContainsFunc(j.Kept, func(k Kept) bool {
-		return k.Directory && k.State == "failed" && k.Reason != "" && path.Base(k.Name) == name
+		return k.Directory && k.State == "failed" && k.Reason != "" && k.Name == path
 	})
 }
 
@@ -259,7 +294,7 @@ func (j *judge) checkNeedless() {
 		if f != nil && f.Removed > 0 {
 			j.violate(Unexplained, "%s was removed, and is kept as %s: %s", f.What, k.State, k.Reason)
 		}
-		if j.Sync && f != nil && f.Told == OK && !f.Old && len(j.archived[sum]) > 0 {
+		if f != nil && j.told(f) && f.Told == OK && !f.Old && len(j.archived[sum]) > 0 {
 			j.violate(Unexplained, "%s was answered 0, is archived, and is kept as %s: %s", f.What, k.State, k.Reason)
 		}
 	}

@@ -216,18 +216,66 @@ func TestJudge(t *testing.T) {
 			o.Files[0].Old, o.Archive = true, append(o.Archive, Document{Folder: "Inbox", Name: "a.txt", Sum: sum("a letter")})
 		}, []Kind{Doubled}},
 		"a folder made twice": {func(o *Outcome) {
-			o.Folders, o.Made = []Folder{{Name: "Neu", Told: OK}}, []string{"Neu", "Neu"}
+			o.Folders, o.Made = []Folder{{Paths: []string{"Neu"}, Told: OK}}, []string{"Neu", "Neu"}
 		}, []Kind{Doubled}},
 		"a folder that is missing": {func(o *Outcome) {
-			o.Folders = []Folder{{Name: "Neu", Told: OK}}
+			o.Folders = []Folder{{Paths: []string{"Neu"}, Told: OK}}
 		}, []Kind{Missing}},
 		"a folder that is kept as failed": {func(o *Outcome) {
-			o.Sync, o.Folders = false, []Folder{{Name: "Neu", Told: OK}}
-			o.Kept = []Kept{{ID: "2", Name: "Muster GmbH/Neu", State: "failed", Reason: "refused", Directory: true}}
+			o.Sync, o.Folders = false, []Folder{{Paths: []string{"Neu"}, Told: OK}}
+			o.Kept = []Kept{{ID: "2", Name: "Neu", State: "failed", Reason: "refused", Directory: true}}
 		}, nil},
 		"a folder that nobody was told of": {func(o *Outcome) {
-			o.Folders, o.Made = []Folder{{Name: "Neu"}, {Name: "Alt"}}, []string{"Neu"}
+			o.Folders, o.Made = []Folder{{Paths: []string{"Neu"}}, {Paths: []string{"Alt"}}}, []string{"Neu"}
 		}, nil},
+		"a folder under its earlier name": {func(o *Outcome) {
+			o.Folders, o.Made, o.Others = []Folder{{Paths: []string{"Neu"}}}, []string{"Neu", "Alt", "Eingang"}, []string{"Eingang"}
+		}, []Kind{Left}},
+		"a folder in one of two places": {func(o *Outcome) {
+			o.Folders, o.Made = []Folder{{Paths: []string{"Alt", "Neu"}, Told: OK}}, []string{"Neu"}
+		}, nil},
+		"a folder in both of two places": {func(o *Outcome) {
+			o.Folders, o.Made = []Folder{{Paths: []string{"Alt", "Neu"}, Told: OK}}, []string{"Alt", "Neu"}
+		}, []Kind{Doubled}},
+		"a folder that may be removed": {func(o *Outcome) {
+			o.Folders = []Folder{{Paths: []string{"Neu"}, Told: OK, Absent: true}}
+		}, nil},
+		"in the second of two places": {func(o *Outcome) {
+			o.Files[0].Places = []Place{{"Ausgang", "a.txt"}, {"Eingang", "a.txt"}}
+		}, nil},
+		"in none of two places": {func(o *Outcome) {
+			o.Files[0].Places = []Place{{"Ausgang", "a.txt"}, {"Eingang", "b.txt"}}
+		}, []Kind{Missing}},
+		"accepted in a time of grace and kept as failed": {func(o *Outcome) {
+			o.Files[0].Waits, o.Archive, o.Kept = true, nil, []Kept{kept("a letter")}
+		}, nil},
+		"accepted in a time of grace and gone": {func(o *Outcome) {
+			o.Files[0].Waits, o.Archive = true, nil
+		}, []Kind{Lost}},
+		"sent in its time of grace": {func(o *Outcome) {
+			o.Files[0].Rests, o.Files[0].Until = true, 4
+		}, []Kind{Early}},
+		"sent after its time of grace": {func(o *Outcome) {
+			o.Files[0].Rests, o.Files[0].Until = true, 2
+		}, nil},
+		"written over and sent after that": {func(o *Outcome) {
+			o.Files[0].Absent, o.Files[0].Over, o.Archive = true, 2, nil
+		}, []Kind{Wrong}},
+		"removed and archived": {func(o *Outcome) {
+			o.Files[0].Absent, o.Files[0].Removed = true, 6
+		}, []Kind{Wrong}},
+		"may be removed and is gone": {func(o *Outcome) {
+			o.Files[0].Absent, o.Files[0].Places, o.Archive = true, []Place{{"Eingang", "a.txt"}}, nil
+		}, nil},
+		"may stay and is kept here": {func(o *Outcome) {
+			o.Files[0].Waits, o.Files[0].MayStay, o.Archive = true, true, nil
+			o.Local = []Local{{Name: "a.txt.part", Content: []byte("a letter")}}
+		}, nil},
+		"renamed over a document that is still there": {func(o *Outcome) {
+			o.Files = append(o.Files, File{What: "scan", Content: []byte("old"), Old: true, Told: OK})
+			o.Files[0].Replacement, o.Files[0].Replaces, o.Files[0].Took = true, sum("old"), true
+			o.Archive = append(o.Archive, Document{Folder: "Eingang", Name: "b.txt", Sum: sum("old")})
+		}, []Kind{Doubled}},
 		"a read of other bytes": {func(o *Outcome) {
 			o.Reads = []Read{{What: "read 3", Got: sum("x"), Want: []Sum{sum("a letter"), sum("y")}}}
 		}, []Kind{Wrong}},

@@ -20,9 +20,11 @@ type Outcome struct {
 	Archive []Document
 	// Retried is the archive after a person had all that failed sent again; nil if nothing had.
 	Retried []Document
-	Made    []string // the names of the folders below the mandator
-	Kept    []Kept   // pending and failed uploads
-	Local   []Local
+	Made    []string // the paths of the folders below the mandator and in the inbox
+	// Others are the paths of those that no program made.
+	Others []string
+	Kept   []Kept // pending and failed uploads
+	Local  []Local
 }
 
 // Told is what a program was told.
@@ -45,6 +47,8 @@ type File struct {
 	Replacement bool // of the content of an inbox document
 	// Replaces is the content that it takes the place of, when Replacement is set.
 	Replaces Sum
+	// Took says that a rename over what it replaces was answered with 0.
+	Took bool
 	// Opening: the program began to truncate what it replaces.
 	Opening bool
 
@@ -68,15 +72,38 @@ type File struct {
 	Removed uint64
 	// Stays says that it is never sent: it has a temporary name, or visibly lacks its end.
 	Stays bool
+
+	// Waits says that accepted means archived in the end or failed, in sync mode, too: its session had a
+	// time of grace, or its name may be a working name.
+	Waits bool
+	// Places, when there are any, are where it may be instead of Folder and Name: an op that got no answer
+	// leaves several. Absent says that it may be gone or have other bytes by one.
+	Places []Place
+	Absent bool
+	// MayStay says that it may stay on this machine, Stays that it must.
+	MayStay bool
+	// Over is when other bytes had taken its place with the answer 0; 0: never.
+	Over uint64
+	// Rests says that it must not be sent before Until.
+	Rests bool
+	Until uint64
 }
+
+// Place is a folder and a name in it.
+type Place struct{ Folder, Name string }
 
 // Range is a part of a content.
 type Range struct{ Begin, End int }
 
 // Folder is a folder that a program made.
 type Folder struct {
-	Name string
+	What string
 	Told Told
+	// Paths are where it may be; none: it stays on this machine or is gone. Absent says that it may.
+	Paths  []string
+	Absent bool
+	// Waits is as that of a File.
+	Waits bool
 }
 
 // Read is a read that succeeded.
@@ -129,10 +156,12 @@ const (
 	Missing     Kind = "told ok but missing"
 	Late        Kind = "archived after an error"
 	Unexplained Kind = "unexplained failures"
+	Left        Kind = "folder left behind"
+	Early       Kind = "sent before its time of grace was over"
 )
 
 // Kinds returns all kinds, in the order of reports.
-func Kinds() []Kind { return []Kind{Lost, Doubled, Wrong, Missing, Late, Unexplained} }
+func Kinds() []Kind { return []Kind{Lost, Doubled, Wrong, Missing, Late, Unexplained, Left, Early} }
 
 // Violation is a rule that was broken.
 type Violation struct {

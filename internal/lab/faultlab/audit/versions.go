@@ -37,7 +37,7 @@ func (j *judge) versions(old *File) []*File {
 }
 
 // mayBeOlder reports whether the archive may have an older content than f, which was accepted:
-// in async mode, while f is kept, or was truncated before it was sent.
+// in async mode, while f is kept, or was truncated before it was sent; always, where f may be elsewhere.
 func (j *judge) mayBeOlder(f *File) bool {
-	return !j.Sync && (j.overwritten(f) || j.hasFailed(f, Range{0, len(f.Content)}))
+	return f.MayStay || len(f.Places) > 1 || !j.told(f) && (j.overwritten(f) || j.hasFailed(f, Range{0, len(f.Content)}))
 }

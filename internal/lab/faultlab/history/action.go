@@ -22,11 +22,14 @@ const (
 	Move      Kind = "move"       // writes a file and closes it, and then gives it another name or folder
 	Remove    Kind = "remove"     // writes a file and closes it, and then removes it
 	Mkdir     Kind = "mkdir"
-	File      Kind = "file"    // moves an inbox document into the folder
-	Rename    Kind = "rename"  // renames an inbox document
-	Replace   Kind = "replace" // overwrites an inbox document
-	Read      Kind = "read"    // reads an inbox document
-	Look      Kind = "look"    // lists a folder, which somebody else changes at the service, and lists it again
+	File      Kind = "file"      // moves an inbox document into the folder
+	Rename    Kind = "rename"    // renames an inbox document
+	Replace   Kind = "replace"   // overwrites an inbox document
+	Read      Kind = "read"      // reads an inbox document
+	Work      Kind = "work"      // makes, renames, moves, rewrites and removes files and folders of its own
+	Over      Kind = "over"      // writes a file in the inbox and renames it over an inbox document
+	FileAway  Kind = "file away" // makes a folder, and moves an inbox document into it
+	Look      Kind = "look"      // lists a folder, which somebody else changes at the service, and lists it again
 )
 
 // Action is what a program does.
@@ -44,6 +47,11 @@ type Action struct {
 	Tagged bool
 	// Document is the inbox document that it is about, by its place in History.Waiting.
 	Document int
+	// Ops are those of Work. Tree is the index of the action that began it: a later one may go on.
+	Ops  []Op `json:",omitempty"`
+	Tree int  `json:",omitempty"`
+	// New is the folder that FileAway makes, or the name under which Over writes.
+	New string `json:",omitempty"`
 }
 
 // Temp is the temporary name of the actions that have one.
@@ -55,7 +63,7 @@ func (a *Action) Draft() string { return "entwurf-" + a.Name }
 // OnDocument reports whether the action is about a document of the inbox.
 func (a *Action) OnDocument() bool {
 	switch a.Kind { // the others are not
-	case File, Rename, Replace, Read:
+	case File, Rename, Replace, Read, Over, FileAway:
 		return true
 	}
 	return false

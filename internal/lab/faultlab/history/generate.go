@@ -3,6 +3,7 @@ package history
 import (
 	"fmt"
 	"math/rand/v2"
+	"path"
 	"time"
 )
 
@@ -32,6 +33,10 @@ type generator struct {
 	next int
 	// kills counts the kills at points so far.
 	kills uint64
+	// idle are works of earlier steps, busy those of the one that is drawn.
+	idle, busy []*work
+	// rests is the time of grace of the session that is drawn.
+	rests time.Duration
 }
 
 // New draws the history of a run.
@@ -89,7 +94,7 @@ func (g *generator) focused(f *Focus) {
 		g.cutOff()
 	}
 	s := f.Session
-	s.Steps = nil
+	s.Steps, g.rests = nil, s.Grace
 	for range 1 + g.rng.IntN(2) {
 		var step Step
 		for _, kind := range f.Kinds {
@@ -101,13 +106,15 @@ func (g *generator) focused(f *Focus) {
 			step = append(step, a)
 		}
 		s.Steps = append(s.Steps, step)
+		g.mayGoOn()
 	}
 	g.h.Sessions = append(g.h.Sessions, s)
 }
 
 // session adds a session with some trouble.
 func (g *generator) session() {
-	s := Session{End: pick(g.rng, []End{Clean, Kill, Crash, Crash})}
+	s := Session{End: pick(g.rng, []End{Clean, Kill, Crash, Crash}), Grace: g.grace()}
+	g.rests = s.Grace
 	switch g.rng.IntN(12) {
 	case 0: // trouble from outside alone
 	case 1:
@@ -154,6 +161,7 @@ func (g *generator) step() Step {
 		}
 		step = append(step, a)
 	}
+	g.mayGoOn()
 	return step
 }
 
@@ -162,6 +170,7 @@ func mix() []Kind {
 	return []Kind{
 		Write, Write, Write, Copy, Copy, Temporary, Temporary, Rewrite, Killed, Killed, KillClose, Hanging, Two, TwoKilled,
 		Cut, CutRetry, Retry, Keep, KeepMore, Move, Move, Remove, Mkdir, File, File, Rename, Replace, Read, Look,
+		Work, Work, Work, Work, Work, Work, Over, Over, FileAway,
 	}
 }
 
@@ -172,7 +181,17 @@ func (g *generator) action(kind Kind) Action {
 		Document: g.rng.IntN(len(g.h.Waiting)), Tagged: g.rng.IntN(3) == 0,
 	}
 	a.Name = fmt.Sprintf("brief-%d.txt", a.Index)
+	if a.Index > 255 {
+		a.Size++ // so that it holds the index
+	}
 	switch kind { // the others are as they are
+	case Work:
+		g.works(&a, g.rests)
+	case Over:
+		a.Tagged = false // it gets the bytes of the file, and keeps what is known of it
+		a.Dir, a.New = Inbox, fmt.Sprintf(pick(g.rng, []string{"%s", doubted, part}), a.Name)
+	case FileAway:
+		a.New = path.Join(pick(g.rng, []string{Folder, Mandator}), fmt.Sprintf("Akte %d", a.Index))
 	case Mkdir:
 		a.Dir, a.Name = Mandator, fmt.Sprintf("Ordner %d", a.Index)
 	case Two, TwoKilled, Killed, Hanging, KeepMore:

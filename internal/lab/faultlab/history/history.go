@@ -54,6 +54,8 @@ type Session struct {
 	Disk  []disk.Fault
 	Steps []Step
 	End   End
+	// Grace is the value of --grace.
+	Grace time.Duration
 	// Moment is how long after the begin of the last step the program is killed; 0: after
 	// the step. It counts for Kill and Crash.
 	Moment time.Duration
@@ -101,13 +103,17 @@ func (h *History) Digest() string {
 }
 
 // Content is the content with an index: no two of a run are equal, and it begins with the
-// index. size is in bytes, at least 1.
+// index. size is in bytes, at least 1, and at least 2 from
+// index 256 on.
 func (h *History) Content(index, size int) []byte {
 	rng := rand.New(rand.NewPCG(h.Seed^h.Run<<20, uint64(index))) //nolint:gosec // not a secret
 	content := make([]byte, size)
 	for i := range content {
 		content[i] = byte('a' + rng.IntN(26)) //nolint:gosec // a letter
 	}
-	content[0] = byte(index) //nolint:gosec // a history has fewer than 256 contents
+	content[0] = byte(index) //nolint:gosec // its last bits
+	if index > 255 {
+		content[1] = byte(index >> 8) //nolint:gosec // its first ones, which are no letter
+	}
 	return content
 }

@@ -52,7 +52,7 @@ func TestHistoriesReachEveryPlace(t *testing.T) {
 			t.Errorf("500 histories kill the program %d times at %s, want 25 at least: not each comes off", kills[p], p)
 		}
 	}
-	if len(shapes) != len(history.Shapes()) || len(ends) != 3 || len(writes) != 2 || len(kinds) != 22 {
+	if len(shapes) != len(history.Shapes()) || len(ends) != 3 || len(writes) != 2 || len(kinds) != 25 {
 		t.Errorf("%d shapes, %d ends, %d modes of writing, %d kinds of actions", len(shapes), len(ends), len(writes), len(kinds))
 	}
 	if net == 0 || disk == 0 {

@@ -18,8 +18,12 @@ func (s *session) act(a history.Action) {
 	switch a.Kind { // the others put one file
 	case history.Mkdir:
 		s.mkdir(a)
-	case history.File, history.Rename:
+	case history.File, history.Rename, history.FileAway:
 		s.move(a)
+	case history.Work:
+		s.work(a)
+	case history.Over:
+		s.over(a)
 	case history.Read:
 		s.read(a)
 	case history.Look:
@@ -50,7 +54,9 @@ func (s *session) order(a history.Action) *writer.Order {
 		o.Path = path.Join(a.Dir, a.Temp())
 	case history.Rewrite:
 		o.Other = []byte("what is truncated again must never be archived")
-	case history.Mkdir, history.File, history.Rename, history.Read:
+	case history.Over:
+		o.Path = path.Join(a.Dir, a.New)
+	case history.Mkdir, history.File, history.Rename, history.Read, history.FileAway:
 		o.Content = nil
 	case history.Look:
 		o.Path, o.Content = a.Dir, nil
@@ -67,6 +73,7 @@ func (s *session) file(a *history.Action, content []byte) *audit.File {
 	f := &audit.File{
 		What: what(a), Folder: a.Dir, Name: a.Name, Content: content,
 		Stays: a.Kind == history.Keep || a.Kind == history.KeepMore || a.Kind == history.Cut,
+		Waits: s.Grace > 0, Rests: s.Grace == history.LongGrace,
 	}
 	if a.Kind == history.Move {
 		f.Folder, f.Name = "", "" // until the move is answered
@@ -188,7 +195,7 @@ func (s *session) mkdir(a history.Action) {
 	s.reached("folders made while the service was away", f.Told)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.outcome.Folders = append(s.outcome.Folders, audit.Folder{Name: a.Name, Told: f.Told})
+	s.outcome.Folders = append(s.outcome.Folders, audit.Folder{What: what(&a), Paths: []string{path.Join(a.Dir, a.Name)}, Told: f.Told, Waits: s.Grace > 0})
 }
 
 // sums are the contents that a document may have.

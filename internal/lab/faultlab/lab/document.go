@@ -18,15 +18,22 @@ func (s *session) move(a history.Action) {
 	d := s.docs[a.Document]
 	o := s.order(a)
 	o.Path, o.To = path.Join(d.dir, d.name), path.Join(a.Dir, a.Name)
-	if a.Kind == history.Rename {
+	switch a.Kind { // File is as it is
+	case history.Rename:
 		o.To = path.Join(d.dir, a.Name)
+	case history.FileAway:
+		o.To = path.Join(a.New, a.Name)
 	}
 	f := audit.File{What: what(&a)}
+	w := &witness{run: s.run, file: &f, action: a}
 	if p, ok := s.start(o); ok {
-		p.rest((&witness{run: s.run, file: &f, action: a}).see)
+		p.rest(w.see)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if a.Kind == history.FileAway {
+		s.outcome.Folders = append(s.outcome.Folders, audit.Folder{What: what(&a), Paths: []string{a.New}, Told: w.made, Waits: s.Grace > 0})
+	}
 	if f.Told == audit.OK {
 		d.dir, d.name = path.Split(o.To)
 		d.dir = path.Clean(d.dir)
@@ -35,6 +42,9 @@ func (s *session) move(a history.Action) {
 	d.late = d.late || f.Told == audit.Nothing || f.Late
 	for _, content := range d.files {
 		content.Folder, content.Name = d.place()
+		if len(content.Places) > 0 { // of over: the first is that of the document
+			content.Places[0].Folder, content.Places[0].Name = d.place()
+		}
 		if f.Told != audit.OK { // nobody can tell which it has
 			content.Keyword = ""
 		} else if f.Keyword != "" {
@@ -72,10 +82,15 @@ func (s *session) look(a history.Action) {
 	content := s.h.Content(a.Index, a.Size)
 	if err := s.service.change(a.Dir, a.Name, content); err != nil {
 		s.trace.say("%s: %v", what(&a), err)
-	} else if a.Dir != history.Mandator {
+	} else if a.Dir == history.Mandator {
+		s.mu.Lock()
+		s.outcome.Others = append(s.outcome.Others, path.Join(a.Dir, a.Name))
+		s.mu.Unlock()
+	} else {
 		f := s.file(&a, content)
 		s.mu.Lock()
 		f.Folder, f.Name, f.Old, f.Told = "", "", true, audit.OK
+		f.Rests = false
 		s.mu.Unlock()
 	}
 	if ok {
@@ -102,6 +117,37 @@ func (s *session) replace(a history.Action) {
 	}
 }
 
+// over writes a file and renames it over a document. After an error nobody can tell which of its names it
+// has, or whether it stays here.
+func (s *session) over(a history.Action) {
+	d := s.docs[a.Document]
+	o := s.order(a)
+	o.To = path.Join(d.dir, d.name)
+	f := s.file(&a, o.Content)
+	f.Waits = f.Waits || history.Doubted(o.Path)
+	f.Folder, f.Name, f.Stays = a.Dir, a.New, history.Stays(o.Path)
+	w := &witness{run: s.run, file: f, action: a}
+	if p, ok := s.start(o); ok {
+		p.rest(w.see)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !f.Opening { // of the rename
+		return
+	}
+	f.Replacement, f.Replaces = true, sha256.Sum256(d.files[len(d.files)-1].Content)
+	f.Took = w.moved == audit.OK
+	place := audit.Place{}
+	place.Folder, place.Name = d.place()
+	f.Places = []audit.Place{place}
+	if w.moved != audit.OK {
+		f.Places = append(f.Places, audit.Place{Folder: f.Folder, Name: f.Name})
+		f.Waits, f.MayStay = true, true
+	}
+	f.Stays = false
+	d.files = append(d.files, f)
+}
+
 // witness writes down what a program says.
 type witness struct {
 	*run
@@ -109,6 +155,8 @@ type witness struct {
 	want []audit.Sum // of what it reads; nil: its own content
 
 	action history.Action // of which it tells
+	// made and moved are the answers of Made and Moved.
+	made, moved audit.Told
 }
 
 func (w *witness) see(e writer.Event) {
@@ -128,8 +176,11 @@ func (w *witness) see(e writer.Event) {
 		if e.Errno == 0 {
 			w.file.Keyword = keyword(&w.action)
 		}
+	case writer.Made:
+		w.made = w.told(e)
 	case writer.Moved:
-		if e.Errno == 0 {
+		w.moved = w.told(e)
+		if w.moved == audit.OK && w.action.Kind == history.Move {
 			w.file.Folder, w.file.Name = w.action.Dir, w.action.Name
 		}
 	case writer.Leaving:

@@ -75,29 +75,35 @@ func (e *embedded) contents(ctx context.Context) (all []audit.Document, folders 
 	if err := e.reopen(ctx); err != nil {
 		return nil, nil, err
 	}
-	h := e.server.Handler() //nolint:contextcheck // each request has a context of its own
-	dirs := map[archive.ID]string{e.inbox: history.Inbox}
-	var structure struct {
-		Folders []struct {
-			ID   archive.ID
-			Name string
-		}
-	}
-	if err := getJSON(ctx, h, fmt.Sprintf("/archivestructure?parent-folder-id=%d", e.mandator), &structure); err != nil {
+	e.Handler = e.server.Handler() //nolint:contextcheck // each request has a context of its own
+	h := e.Handler
+	var above folder
+	if err := getJSON(ctx, h, fmt.Sprintf("/archivestructure?parent-folder-id=%d", e.mandator), &above); err != nil {
 		return nil, nil, err
 	}
-	for _, f := range structure.Folders {
-		dirs[f.ID] = path.Join(history.Mandator, f.Name)
-		folders = append(folders, f.Name)
+	var boxes struct{ Inboxes []struct{ Folder folder } }
+	if err := getJSON(ctx, h, "/inboxes", &boxes); err != nil {
+		return nil, nil, err
 	}
-	for id, dir := range dirs {
+	var walk func(id archive.ID, dir string, below []folder) error
+	walk = func(id archive.ID, dir string, below []folder) error {
 		docs, err := documentsOf(ctx, h, id, dir)
-		if err != nil {
-			return nil, nil, err
-		}
 		all = append(all, docs...)
+		for _, f := range below {
+			folders = append(folders, path.Join(dir, f.Name))
+			err = errors.Join(err, walk(f.ID, path.Join(dir, f.Name), f.Folders))
+		}
+		return err
 	}
-	return all, folders, nil
+	err = errors.Join(walk(e.mandator, history.Mandator, above.Folders), walk(e.inbox, history.Inbox, boxes.Inboxes[0].Folder.Folders))
+	return all, folders, err
+}
+
+// folder is a folder as the service lists it, with those below it.
+type folder struct {
+	ID      archive.ID
+	Name    string
+	Folders []folder
 }
 
 // reopen opens the archive once more. Its lock may outlive the service for a moment, in

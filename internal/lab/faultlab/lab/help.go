@@ -27,7 +27,7 @@ func Help(args []string, in io.Reader, out, errs io.Writer) int {
 	case len(args) == 1 && args[0] == wordWrite:
 		return writer.Main(in, out)
 	case len(args) == 2 && args[0] == wordInspect:
-		if err := writer.Inspect(args[1], []string{history.Mandator + "/*", history.Inbox}, restFor, out); err != nil {
+		if err := writer.Inspect(args[1], []string{history.Mandator, history.Inbox}, restFor, out); err != nil {
 			fmt.Fprintln(errs, err) //nolint:errcheck // nowhere to say it
 			return 1
 		}

@@ -42,6 +42,9 @@ type upload struct {
 // inspect waits for the mount to come to rest and takes down what it shows.
 func (r *run) inspect(ctx context.Context) error {
 	var uploads []upload
+	if err := r.person(ctx, "send"); err != nil { // ends every time of grace
+		return err
+	}
 	text, err := output(r.bench.helper(ctx, wordInspect, r.mountpoint()))
 	if err == nil {
 		err = json.Unmarshal(text, &r.found)
@@ -59,6 +62,7 @@ func (r *run) inspect(ctx context.Context) error {
 	}
 	for _, u := range uploads {
 		if u.State == "local" { // the folders show it
+			r.local = append(r.local, u.Path)
 			continue
 		}
 		content, there := r.found.Kept[u.ID]
@@ -70,15 +74,23 @@ func (r *run) inspect(ctx context.Context) error {
 	return errors.Join(err, lerr)
 }
 
-// retryAll has all that failed sent again, and waits for the mount to come to rest. The command leaves
-// out what is no whole file, and says so with its status.
+// retryAll has all that failed sent again, and waits for the mount to come to rest.
 func (r *run) retryAll(ctx context.Context) error {
-	_, err := output(exec.CommandContext(ctx, r.bench.Program, "uploads", "retry", r.mountpoint())) //nolint:gosec // the program under test
-	var refused *exec.ExitError
-	if err != nil && !errors.As(err, &refused) {
+	if err := r.person(ctx, "retry"); err != nil {
 		return err
 	}
-	_, err = output(r.bench.helper(ctx, wordInspect, r.mountpoint()))
+	_, err := output(r.bench.helper(ctx, wordInspect, r.mountpoint()))
+	return err
+}
+
+// person does something with all uploads, as a person does. The command leaves out what is no whole file,
+// and says so with its status, as it does of what fails again.
+func (r *run) person(ctx context.Context, does string) error {
+	_, err := output(exec.CommandContext(ctx, r.bench.Program, "uploads", does, r.mountpoint())) //nolint:gosec // the program under test
+	var refused *exec.ExitError
+	if errors.As(err, &refused) {
+		return nil
+	}
 	return err
 }
 
@@ -98,6 +110,9 @@ func (r *run) takeStock(late bool) {
 	for _, d := range r.docs {
 		r.outcome.Files = append(r.outcome.Files, *d.files[0])
 	}
+	for _, w := range r.works {
+		r.outcome.Folders = append(r.outcome.Folders, w.conclude()...)
+	}
 	for _, f := range r.files {
 		r.outcome.Files = append(r.outcome.Files, *f)
 	}
@@ -110,6 +125,9 @@ func (r *run) takeStock(late bool) {
 	}
 	for _, k := range r.outcome.Kept {
 		delete(documents, k.Name) // accepted, and failed later: its folder shows the new bytes
+	}
+	for _, name := range r.local {
+		delete(documents, name) // so it does of what was cut off before it replaced a document
 	}
 	for name, content := range r.found.Files {
 		sum, archived := documents[name]

@@ -40,7 +40,7 @@ type program struct {
 
 // mount starts the program and returns when the mount is usable, or when the program has
 // ended before that; ready tells which.
-func (r *run) mount(strike history.Strike) (p *program, ready bool, err error) {
+func (r *run) mount(strike history.Strike, grace time.Duration) (p *program, ready bool, err error) {
 	p = &program{exited: make(chan struct{}), log: filepath.Join(r.dir, "log")}
 	log, err := os.OpenFile(p.log, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -50,7 +50,7 @@ func (r *run) mount(strike history.Strike) (p *program, ready bool, err error) {
 	p.cmd = exec.Command(r.bench.Program, "mount", //nolint:gosec,noctx // the program under test; it is ended by the session
 		"--base-url", "http://"+r.proxy.Addr()+r.service.base(), "--state-dir", filepath.Join(r.diskDir(), "state"),
 		"--writes", string(r.h.Writes), "--ttl", timeToLive.String(), "--retry-for", retryFor.String(),
-		"--timeout", timeout.String(), "--time-zone", "UTC", "--notify", "none", r.mountpoint())
+		"--timeout", timeout.String(), "--time-zone", "UTC", "--notify", "none", "--grace", grace.String(), r.mountpoint())
 	p.cmd.Env = append(os.Environ(), "ARCHIVEFS_API_KEY="+apiKey, "HOME="+r.dir, "ARCHIVEFS_FAULT_LOG="+r.pointLog(),
 		fmt.Sprintf("ARCHIVEFS_FAULT_BOOT=run %d of the machine", r.crashes),
 		fmt.Sprintf("ARCHIVEFS_FAULT=%s:%d:%s", strike.Point, strike.Nth, strike.Deed))

@@ -37,7 +37,10 @@ type run struct {
 	mu      sync.Mutex
 	outcome audit.Outcome // folders and reads are guarded by mu
 	files   []*audit.File // that programs put in; guarded by mu
+	works   map[int]*work // by the action that began it; guarded by mu
+	odd     error         // a program got an answer that nothing explains; guarded by mu
 	found   writer.Found  // in the end
+	local   []string      // the paths of local files then
 	program *program      // of the session, or of the last one; guarded by mu
 }
 
@@ -70,6 +73,9 @@ func (r *run) all(ctx context.Context) (err error) {
 	if err := r.conclude(ctx); err != nil {
 		return fmt.Errorf("after all was mended: %w", err)
 	}
+	if r.odd != nil {
+		return r.odd
+	}
 	r.result.Violations = audit.Judge(&r.outcome)
 	return nil
 }
@@ -86,6 +92,8 @@ func (r *run) open(ctx context.Context) (err error) {
 			return err
 		}
 	}
+	r.works = map[int]*work{}
+	r.outcome.Others = []string{history.Folder}
 	r.outcome.Sync = r.h.Writes == history.Sync
 	if r.service, err = newService(ctx, r.h.Service, filepath.Join(r.dir, "archive")); err != nil {
 		return err

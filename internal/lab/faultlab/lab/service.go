@@ -24,7 +24,7 @@ type service interface {
 	// change changes a folder, as another client would: the mandator gets another folder, others
 	// get a document, and one that they got before gets another name where that is possible.
 	change(dir, name string, content []byte) error
-	// contents returns all documents, and the names of the folders below the mandator.
+	// contents returns all documents, and the paths of the folders below the mandator and the inbox.
 	contents(ctx context.Context) ([]audit.Document, []string, error)
 	close() error
 }
@@ -111,16 +111,19 @@ func (f *fake) change(dir, name string, content []byte) error {
 
 func (f *fake) contents(context.Context) (all []audit.Document, folders []string, err error) {
 	f.Wait()
-	dirs := map[int64]string{f.inbox: history.Inbox}
-	for _, d := range f.Folders(f.mandator) {
-		dirs[d.ID] = path.Join(history.Mandator, d.Name)
-		folders = append(folders, d.Name)
-	}
-	for id, dir := range dirs {
+	var walk func(id int64, dir string)
+	walk = func(id int64, dir string) {
 		for _, d := range f.Documents(id) {
 			all = append(all, audit.Document{Folder: dir, Name: d.Name, Keywords: d.Keywords, Sum: sha256.Sum256(d.Content)})
 		}
+		for _, d := range f.Folders(id) {
+			below := path.Join(dir, d.Name)
+			folders = append(folders, below)
+			walk(d.ID, below)
+		}
 	}
+	walk(f.mandator, history.Mandator)
+	walk(f.inbox, history.Inbox)
 	return all, folders, nil
 }
 

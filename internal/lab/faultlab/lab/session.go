@@ -31,7 +31,7 @@ func (r *run) session(ctx context.Context, n int) error {
 	defer s.crash()
 	r.proxy.Fail(s.Net...)
 	r.disk.Fail(s.Disk...)
-	p, ready, err := r.mount(s.Point)
+	p, ready, err := r.mount(s.Point, s.Grace)
 	if err != nil {
 		return err
 	}
@@ -90,6 +90,9 @@ func (s *session) end() error {
 	s.trace.say("session %d: ends: %s", s.number, end)
 	var err error
 	if end == history.Clean {
+		s.mu.Lock()
+		s.endRests()
+		s.mu.Unlock()
 		close(s.release)
 		s.hanging.Wait()
 		err = s.program.terminate(s.ctx)
@@ -127,6 +130,9 @@ func (s *session) crashDisk() error {
 // takes down what is there. Then a person has all that failed sent again.
 func (r *run) conclude(ctx context.Context) error {
 	late := r.proxy.Late()
+	r.mu.Lock()
+	r.endRests()
+	r.mu.Unlock()
 	if err := r.whileMounted(ctx, r.inspect); err != nil {
 		return err
 	}
@@ -148,7 +154,7 @@ func (r *run) conclude(ctx context.Context) error {
 
 // whileMounted calls do while the archive is mounted and nothing fails.
 func (r *run) whileMounted(ctx context.Context, do func(context.Context) error) error {
-	p, ready, err := r.mount(history.Strike{})
+	p, ready, err := r.mount(history.Strike{}, 0)
 	if err != nil {
 		return err
 	}

@@ -12,7 +12,7 @@ import (
 
 // All returns all mutations: the rules by which an upload is sent or not, and each call
 // that makes something survive a crash of the machine.
-func All() []Mutation { return append(append(rules(), durability()...), spooling()...) }
+func All() []Mutation { return slices.Concat(rules(), grace(), durability(), spooling()) }
 
 // always is how often a fault strikes that strikes every time.
 const always = 1 << 20
@@ -82,17 +82,17 @@ func rules() []Mutation {
 		},
 		{
 			Name: "keywords do not go along out of an inbox", File: "fs/internal/change/renames.go",
-			Old: "newName), Keywords: keywords}", New: "newName)}",
+			Old: "newName), Keywords: staging.Added(inbox.Keywords, keywords)}", New: "newName), Keywords: keywords[:0]}",
 			Focus: history.Focus{Kinds: []history.Kind{history.File}, Session: history.Session{End: history.Clean}},
 		},
 		{
 			Name: "the new name of what is queued is not written down", File: "fs/internal/change/renames.go",
-			Old: "retarget(r, c.s.Record(to, newName, replaced))\n\t\tr.Queued", New: "r.Queued", Async: true,
+			Old: "retarget(r, place)\n\t\tr.Queued", New: "r.Queued", Async: true,
 			Focus: history.Focus{Kinds: slices.Repeat([]history.Kind{history.Move}, 4), Service: history.Full, Session: queued().Session},
 		},
 		{
 			Name: "a file that gets its real name is not sent", File: "fs/internal/change/renames.go",
-			Old: "case sends, f.Ready(up, to, newName):", New: "case sends:", Async: true,
+			Old: "case sends, !local && f.Ready(up):", New: "case sends:", Async: true,
 			Focus: history.Focus{Kinds: []history.Kind{history.Temporary}, Session: history.Session{End: history.Clean}},
 		},
 		{

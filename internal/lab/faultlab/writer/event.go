@@ -19,6 +19,8 @@ type Order struct {
 	Path    string // below Root: the file, the folder, or the document that is moved or read
 	To      string // below Root, of Temporary, Move, File and Rename
 	Content []byte
+	// Contents are those of the Ops of Work.
+	Contents [][]byte
 	// Other is written and replaced before Content, by Rewrite.
 	Other []byte
 	// Keyword is to be set, empty for none.
@@ -43,8 +45,12 @@ const (
 	Moved   Mark = "moved"   // Event.Errno was the answer of the rename after the close
 	Gone    Mark = "gone"    // Event.Errno was the answer of the removal after the close
 	Leaving Mark = "leaving" // the removal begins
-	Again   Mark = "again"   // it failed; the process waits for a line, then it is retried
-	Done    Mark = "done"    // Event.Errno was the answer of Event.Step
+	Begins  Mark = "begins"  // the op begins that Event.Op counts, of Work
+	// Answered: Event.Errno was the answer of that op.
+	Answered Mark = "answered"
+	Made     Mark = "made"  // Event.Errno was the answer of the mkdir before the rename
+	Again    Mark = "again" // it failed; the process waits for a line, then it is retried
+	Done     Mark = "done"  // Event.Errno was the answer of Event.Step
 )
 
 // Event is a message of a process.
@@ -54,6 +60,7 @@ type Event struct {
 	Sum        [sha256.Size]byte `json:",omitzero"`
 	Step       string            `json:",omitempty"` // open, write, fsync, close, rename, mkdir, read
 	Errno      syscall.Errno     `json:",omitempty"`
+	Op         int               `json:",omitempty"`
 }
 
 // String is for people.
@@ -65,7 +72,11 @@ func (e Event) String() string {
 		return fmt.Sprintf("%s: %x", e.Mark, e.Sum[:4])
 	case Done:
 		return fmt.Sprintf("%s: %s: %v", e.Mark, e.Step, e.Errno)
-	case Tagged, Moved, Gone:
+	case Begins:
+		return fmt.Sprintf("%s: %d", e.Mark, e.Op)
+	case Answered:
+		return fmt.Sprintf("%s: %d: %v", e.Mark, e.Op, e.Errno)
+	case Tagged, Moved, Gone, Made:
 		return fmt.Sprintf("%s: %v", e.Mark, e.Errno)
 	}
 	return string(e.Mark)

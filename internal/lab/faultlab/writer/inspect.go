@@ -28,8 +28,8 @@ type restless struct {
 }
 
 // Inspect waits for the mount at root to come to rest, no longer than patience, and writes
-// what it finds in the directories that patterns match, and among the uploads, to out, as JSON.
-func Inspect(root string, patterns []string, patience time.Duration, out io.Writer) error {
+// what it finds in and below the directories, and among the uploads, to out, as JSON.
+func Inspect(root string, below []string, patience time.Duration, out io.Writer) error {
 	pending, err := rest(root, patience)
 	if err != nil {
 		return err
@@ -40,17 +40,20 @@ func Inspect(root string, patterns []string, patience time.Duration, out io.Writ
 		id, _, _ := strings.Cut(name, " ")
 		found.Kept[id] = content
 	}
-	for _, pattern := range patterns {
-		dirs, err := fs.Glob(os.DirFS(root), pattern)
-		if err != nil {
-			return err
-		}
-		for _, dir := range dirs {
+	for _, dir := range below {
+		err := fs.WalkDir(os.DirFS(root), dir, func(dir string, e fs.DirEntry, err error) error {
+			if err != nil || !e.IsDir() {
+				return err
+			}
 			files, errs := readAll(filepath.Join(root, dir))
 			found.Errors = append(found.Errors, errs...)
 			for name, content := range files {
 				found.Files[filepath.Join(dir, name)] = content
 			}
+			return nil
+		})
+		if err != nil {
+			found.Errors = append(found.Errors, err.Error())
 		}
 	}
 	return json.NewEncoder(out).Encode(found)

@@ -63,6 +63,14 @@ func (p *process) run() error {
 		return p.read()
 	case history.Look:
 		return p.look()
+	case history.Work:
+		p.work()
+		return nil
+	case history.Over:
+		return p.over()
+	case history.FileAway:
+		p.tag()
+		return p.fileAway()
 	}
 	return step("open", os.ErrInvalid)
 }
