@@ -6,6 +6,7 @@ import (
 	"io"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -34,13 +35,13 @@ type service struct {
 	remotetest.Folder
 	changes  []string
 	keywords []string // of the last document that was archived
-	lists    int
+	lists    atomic.Int64
 	replaces bool
 	archives string // the name under which it archives the document of the inbox; empty: it refuses that
 }
 
 func (s *service) Documents(_ context.Context, folder archive.ID, _ archive.ListOptions) ([]archive.Document, error) {
-	s.lists++
+	s.lists.Add(1)
 	docs := []archive.Document{remotetest.Named(1, "invoice.pdf")}
 	switch {
 	case folder == inboxID:
@@ -52,7 +53,7 @@ func (s *service) Documents(_ context.Context, folder archive.ID, _ archive.List
 }
 
 func (s *service) Children(context.Context, archive.ID) (archive.Structure, error) {
-	s.lists++
+	s.lists.Add(1)
 	return archive.Structure{Free: true}, nil
 }
 
@@ -414,12 +415,12 @@ func TestOwnChangeKeepsListings(t *testing.T) {
 				}
 			}
 			list()
-			before := d.service.lists
+			before := d.service.lists.Load()
 			if err := c.do(d, t.Context()); err != nil {
 				t.Fatal(err)
 			}
 			list()
-			if got := d.service.lists - before; got != c.lists {
+			if got := int(d.service.lists.Load() - before); got != c.lists {
 				t.Errorf("%d listings, want %d", got, c.lists)
 			}
 			for _, known := range []string{"names", "listings"} {
@@ -439,7 +440,7 @@ func TestOwnChangeKeepsListings(t *testing.T) {
 					t.Errorf("%s: %q, want %q", known, got, c.shown)
 				}
 			}
-			if got := d.service.lists - before; got != c.lists {
+			if got := int(d.service.lists.Load() - before); got != c.lists {
 				t.Errorf("%d listings in the end, want %d", got, c.lists)
 			}
 		})

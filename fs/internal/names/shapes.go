@@ -125,6 +125,16 @@ func isSaveSuffix(name string) bool {
 	return stem != "" && ext != "" && changesOfKind(name[len(name)-6:]) >= 2
 }
 
+// isUnlikely reports whether a program has made a part of a name up: six or more characters of several
+// kinds, seven or more digits, or what stands behind tmp.
+func isUnlikely(name string) bool {
+	return strings.HasPrefix(name, "tmp") || slices.ContainsFunc(strings.FieldsFunc(name, func(r rune) bool {
+		return (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')
+	}), func(part string) bool {
+		return len(part) >= 6 && changesOfKind(part) >= 2 || consists(part, digits, 7, len(part))
+	})
+}
+
 // isNoWord reports whether upper case, lower case and digits alternate as in no word: three times
 // or more.
 func isNoWord(s string) bool { return changesOfKind(s) >= 3 }

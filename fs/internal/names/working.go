@@ -156,7 +156,8 @@ func (r *Rules) added(name string) bool {
 }
 
 // Created is File for a file that is created with flags and mode. A program that does it as mkstemp(3)
-// does renames the file later. Copying programs open files for writing only.
+// does, with a name that nobody thinks of, renames the file later. Copying programs open files for writing
+// only.
 func (r *Rules) Created(name string, flags, mode uint32) Working {
 	const how = syscall.O_RDWR | syscall.O_CREAT | syscall.O_EXCL
 	w := r.File(name)
@@ -164,7 +165,7 @@ func (r *Rules) Created(name string, flags, mode uint32) Working {
 	case flags&how != how:
 	case own && tempSuffix(name) != "":
 		return Certain
-	case own, hasSaveSuffix(name):
+	case own && isUnlikely(name), hasSaveSuffix(name):
 		return max(w, Doubtful)
 	}
 	return w

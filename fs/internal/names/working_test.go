@@ -111,7 +111,11 @@ func TestNamesOfFilesAsTheyAreCreated(t *testing.T) {
 		{"brief.backup", mkstemp, 0o666, Doubtful},
 		{"brief.backup", cp, 0o666, Real},
 		{"tmpab12cd_x", mkstemp, 0o600, Doubtful},
-		{"brief.txt", mkstemp, 0o600, Doubtful},
+		{"brief.txt", mkstemp, 0o600, Real},
+		{"Rechnung 2024.pdf", mkstemp, 0o600, Real},
+		{"brief.1234567890.txt", mkstemp, 0o600, Doubtful}, // as Go and Node make one
+		{".brief-aB3xY9.txt", mkstemp, 0o600, Doubtful},
+		{"brief.1234567890.txt", cp, 0o600, Real},
 		{"brief.txt", mkstemp, 0o666, Real},
 		{"brief.txt.part", mkstemp, 0o600, Certain},
 	}

@@ -397,7 +397,7 @@ func (v *delivery) giveWayLocked(f *File, up *spool.Upload, r *spool.Record) {
 
 // confirmed returns the document as far as it is known without a listing.
 func (v *delivery) confirmed(r *spool.Record, id archive.ID, d *tree.Dir) *archive.Document {
-	return d.Kind().Confirmed(r, id, d.Document(id), v.s.Service.Now())
+	return d.Kind().Confirmed(r, id, d.Document(id), r.Changed)
 }
 
 // become makes the file stand for doc. If the service may have made others of it, they have to be listed.

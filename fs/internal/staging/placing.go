@@ -140,7 +140,7 @@ func (p *placing) placeArchivedLocked(d *tree.Dir, up *spool.Upload, r *spool.Re
 		*r = up.Record() // it ended meanwhile, perhaps with an id
 	}
 	if r.Document != 0 && d.Shown.Document(r.Document) == nil {
-		e := tree.NewEntry(names.Numbered(r.Name, d.Shown.Taken), d.Kind().Confirmed(r, r.Document, nil, p.s.Service.Now()), nil)
+		e := tree.NewEntry(names.Numbered(r.Name, d.Shown.Taken), d.Kind().Confirmed(r, r.Document, nil, r.Changed), nil)
 		e.Keep = p.s.KeepFor()
 		d.Shown.Add(e)
 	}
