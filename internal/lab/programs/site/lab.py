@@ -1,10 +1,10 @@
-"""What the scripts of the trials call: a person at a terminal, a client of SMB that
-announces lengths, and waiting.
+"""What the scripts of the trials call: a person at a terminal, a client of SMB,
+and waiting.
 
 lab.py settle             waits until nothing of this directory waits to be archived
 lab.py drive PROGRAM [ARG...] -- STEP...   does at a terminal what the steps say
-lab.py announce PATH FILE whole|vanish   copies a file to the share as Explorer does: its length, then its
-                          bytes; the client may vanish in between
+lab.py share PATH FILE whole|vanishing|silently   copies a file to the share as Explorer does: its length, then
+                          its bytes; or it vanishes after a third; or it does so and has announced no length
 
 Steps at a terminal, each with a bound of time:
 see:REGEX     waits until the screen shows it
@@ -13,6 +13,7 @@ until:TEST    waits until a test of bash succeeds
 not:REGEX     fails if the screen shows it
 either:COME:REFUSED[:KEYS]   waits for one of both, a REGEX or "$ " and a test; at the second the keys are
               typed, or without keys the program is killed, and the status is 3
+leave:KEYS    types until the program ends
 signal:NAME   sends a signal to the program
 """
 import fcntl
@@ -143,6 +144,8 @@ class Terminal:
             if self.come(bad):
                 self.leave(keys[0] if keys else "")
                 return 3
+        elif kind == "leave":
+            self.leave(what)
         elif kind == "signal":
             os.kill(self.pid, getattr(signal, "SIG" + what))
         else:
@@ -170,7 +173,7 @@ def drive(words):
     return t.status
 
 
-def announce(path, file, how):
+def share(path, file, how):
     from impacket import smb3structs
     from impacket.smbconnection import SMBConnection
 
@@ -182,12 +185,13 @@ def announce(path, file, how):
     smb = client._SMBConnection  # the only way to set a length
     name = path.replace("/", "\\")
     f = client.createFile(tree, name, desiredAccess=0x12019F, shareMode=0, creationDisposition=2, creationOption=0x40)
-    smb.setInfo(tree, f, infoType=smb3structs.SMB2_0_INFO_FILE, fileInfoClass=20, inputBlob=struct.pack("<q", len(content)))
+    if how != "silently":
+        smb.setInfo(tree, f, infoType=smb3structs.SMB2_0_INFO_FILE, fileInfoClass=20, inputBlob=struct.pack("<q", len(content)))
     end = len(content) if how == "whole" else len(content) // 3
     for at in range(0, end, 65536):
         piece = content[at : min(at + 65536, end)]
         smb.write(tree, f, piece, at, len(piece))
-    if how == "vanish":
+    if how != "whole":
         os.kill(os.getpid(), signal.SIGKILL)
     smb.close(tree, f)
     return 0
@@ -199,6 +203,6 @@ if __name__ == "__main__":
         sys.exit(settle())
     if word == "drive":
         sys.exit(drive(sys.argv[2:]))
-    if word == "announce":
-        sys.exit(announce(*sys.argv[2:]))
+    if word == "share":
+        sys.exit(share(*sys.argv[2:]))
     sys.exit(__doc__)

@@ -65,7 +65,7 @@ func (p Plan) at(ctx context.Context, dir string, c site.Conditions) (all []*Out
 			if inbox {
 				where = site.Inbox
 			}
-			all = append(all, &Outcome{Trial: t, Place: place, where: fmt.Sprintf("%s/%03d %s", where, i, strings.Fields(t.Program)[0])})
+			all = append(all, &Outcome{Trial: t, Place: place, where: fmt.Sprintf("%s/%03d-%s", where, i, strings.Fields(t.Program)[0])})
 		}
 	}
 	if len(all) == 0 {
