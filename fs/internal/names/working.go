@@ -68,6 +68,8 @@ var table = []row{
 	{Certain, aFile, "WPS Office", byManual, []string{".~*"}, nil},
 	{Certain, aFile, "AutoCAD, InDesign, Access", byTrace, []string{"*.dwl", "*.dwl2", "*.ac$", "*.sv$", "*.idlk", "*.laccdb"}, nil},
 	{Certain, aFile, "browsers, downloads", byTest, []string{"*.crdownload", "*.opdownload", ".org.chromium.Chromium.*", ".part", "*.filepart", "*.aria2", "*.!qB"}, behindExtension(".part", ".download")},
+	{Certain, aFile, "qpdf, ExifTool", byTest, []string{"*.~qpdf-temp#", "*.~qpdf-orig#", "*_exiftool_tmp"}, nil},
+	{Certain, aFile, "document portal", byTrace, []string{".xdp-*"}, nil},
 	{Certain, aFile, "lftp, proftpd", byTest, []string{"*.lftp-pget-status", ".in.*."}, nil},
 	{Certain, aFile, "rclone", byTrace, nil, isRclonePartial},
 	{Certain, aFile, "7-Zip and others", byTrace, nil, behindExtension(".tmp")},
