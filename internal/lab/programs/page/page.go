@@ -146,7 +146,7 @@ var random = []struct {
 	pattern *regexp.Regexp
 	name    string
 }{
-	{regexp.MustCompile(`/tmp/[^ :'"]*/mnt/`), "…/"},
+	{regexp.MustCompile(`/[^ :'"]*/[0-9]+/(mnt|w)/`), "…/"},
 	{regexp.MustCompile(`(\.unison\.[^ ]*\.)[0-9a-f]{32}`), "${1}HASH"},
 	{regexp.MustCompile(`#-emacs\w{6}`), "#-emacsXXXXXX"},
 	{regexp.MustCompile(`(\.letter\.txt-)\w{8}(\.tmp)`), "${1}XXXXXXXX$2"},

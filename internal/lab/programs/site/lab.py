@@ -139,7 +139,7 @@ class Terminal:
         elif kind == "not":
             return 98 if self.come(what) else None
         elif kind == "either":
-            good, bad, *keys = what.split(":")
+            good, bad, *keys = what.split(":", 2)
             self.wait(step, lambda: self.come(good) or self.come(bad))
             if self.come(bad):
                 self.leave(keys[0] if keys else "")

@@ -4,7 +4,6 @@ package trial
 
 const draft = "Dear Sir\n"
 
-// young letters are those that an editor saved once, and wants to save again.
 var (
 	letter  = Tree{"letter.txt": draft}
 	changed = Tree{"letter.txt": "new " + draft}
@@ -24,7 +23,7 @@ may drive emacs -nw -Q letter.txt -- 'see:New file' 'type:Dear Sir' 'type:^X^S' 
 		{Program: "emacs-nox", Does: "change a document, with its backup", Before: letter, After: changed, Allowed: Place.changeable, Script: `
 may drive emacs -nw -Q letter.txt -- 'see:Dear Sir' 'type:new ^X^S' 'either:Wrote:Opening output file|Permission denied|yes or no|read-only' 'not:Warning' 'type:^X^C'
 `},
-		{Program: "emacs-nox", Does: "autosave after typing, then the machine is switched off", After: nothing, Script: `
+		{Program: "emacs-nox", Does: "autosave after typing, then it is killed", After: nothing, Script: `
 drive emacs -nw -Q letter.txt -- 'see:New file' "type:$(printf 'half a thought %.0s' {1..30})" 'until:test -s "#letter.txt#"' 'signal:KILL' || test $? -eq 137
 `},
 		{Program: "emacs-nox", Does: "autosave, then save and exit", Script: `
@@ -52,7 +51,7 @@ drive vim -u NONE letter.txt -- 'see:dit anyway|ENTER' 'type:e' 'until:test -e .
 touch "$W/second"
 wait $!
 `},
-		{Program: "vim", Does: "a long text, then the machine is switched off (swap file)", After: nothing, Script: `
+		{Program: "vim", Does: "a long text, then it is killed (swap file)", After: nothing, Fails: true, Script: `
 drive vim -u NONE letter.txt -- 'see:New' "type:i$(printf 'half a thought %.0s' {1..40})^[" 'until:test -e .letter.txt.swp' 'signal:KILL' || test $? -eq 137
 `},
 		{Program: "nano", Does: "new file, save, exit", After: letter, Script: `

@@ -281,7 +281,7 @@ func (o *Outcome) judgeTraces(remains []site.Upload, receipts []string) {
 			continue
 		}
 		o.Here = append(o.Here, u.State+" "+name)
-		if u.State == "failed" && !o.Fails {
+		if u.State == "failed" && !o.Fails && !o.failsToReplace() {
 			o.fault("here as failed: %s (%s)", name, u.Error)
 		}
 	}
@@ -293,6 +293,12 @@ func (o *Outcome) judgeTraces(remains []site.Upload, receipts []string) {
 			o.fault("a receipt says that it was archived as %s", name)
 		}
 	}
+}
+
+// failsToReplace says that the service refuses what a close tells: that a document is replaced. The close
+// says so, and the bytes are kept.
+func (o *Outcome) failsToReplace() bool {
+	return o.Refused() && o.Place.Inbox && o.Place.Service == site.Eight
 }
 
 // foldersOf are the folders of a tree.
