@@ -180,8 +180,10 @@ type Upload struct {
 	Error string `json:"error"`
 }
 
-// Remains are the uploads that the mount lists when all that could be sent was sent.
+// Remains are the uploads that the mount lists when all that could be sent was sent: a time of grace, and
+// the wait of a file with a doubtful name, end now.
 func (s *Site) Remains(ctx context.Context) (all []Upload, err error) {
+	_, _ = machine.Run(ctx, fmt.Sprintf("exec %q uploads send %q", s.program, s.mount), nil, patience) // what it cannot send is listed
 	err = until(ctx, "the end of the uploads", s.mounted, func() bool {
 		var r machine.Result
 		r, err = machine.Run(ctx, fmt.Sprintf("exec %q uploads list --json %q", s.program, s.mount), nil, patience)

@@ -52,13 +52,10 @@ mkdir empty
 settle
 test -d empty
 `},
-		{Program: "mv", Does: "what was just copied, to a better name", After: letter, Passing: []string{"lettre.txt"}, Script: source + `
+		{Program: "mv", Does: "what was just copied, to a better name", After: letter, Otherwise: Tree{"lettre.txt": draft}, Passing: []string{"lettre.txt"},
+			Allowed: func(p Place) bool { return !p.unnamed() }, Script: source + `
 cp "$W/letter.txt" lettre.txt
-if [ "$SERVICE" = only-eight ] && [ "$GRACE" = 0 ]; then
-  refused mv lettre.txt letter.txt
-else
-  mv lettre.txt letter.txt
-fi
+may mv lettre.txt letter.txt
 `},
 		{Program: "rm", Does: "what was just copied by mistake", After: letter, Otherwise: Tree{"letter.txt": draft, "wrong.txt": draft}, Allowed: Place.graced, Script: source + `
 cp "$W/letter.txt" wrong.txt

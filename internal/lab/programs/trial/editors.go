@@ -21,7 +21,7 @@ may drive emacs -nw -Q letter.txt -- 'see:New file' 'type:Dear Sir' 'type:^X^S' 
   'either:$ grep -q more letter.txt:not permitted|Permission denied|yes or no|read-only' 'not:Warning' 'type:^X^C'
 `},
 		{Program: "emacs-nox", Does: "change a document, with its backup", Before: letter, After: changed, Allowed: Place.changeable, Script: `
-may drive emacs -nw -Q letter.txt -- 'see:Dear Sir' 'type:new ^X^S' 'either:Wrote:Opening output file|Permission denied|yes or no|read-only' 'not:Warning' 'type:^X^C'
+may drive emacs -nw -Q letter.txt -- 'see:Dear Sir|numPages' 'type:new ^X^S' 'either:Wrote:Opening output file|Permission denied|yes or no|read-only' 'not:Warning' 'type:^X^C'
 `},
 		{Program: "emacs-nox", Does: "autosave after typing, then it is killed", After: nothing, Script: `
 drive emacs -nw -Q letter.txt -- 'see:New file' "type:$(printf 'half a thought %.0s' {1..30})" 'until:test -s "#letter.txt#"' 'signal:KILL' || test $? -eq 137
@@ -30,7 +30,7 @@ drive emacs -nw -Q letter.txt -- 'see:New file' "type:$(printf 'half a thought %
 drive emacs -nw -Q letter.txt -- 'see:New file' "type:$(printf 'a whole thought %.0s' {1..30})" 'until:test -s "#letter.txt#"' 'type:^X^S' 'see:Wrote' 'type:^X^C'
 `, After: Tree{"letter.txt": repeat("a whole thought ", 30) + "\n"}},
 		{Program: "emacs-nox", Does: "open a document, type, do not save (lock file)", Before: letter, Script: `
-drive emacs -nw -Q letter.txt -- 'see:Dear Sir' 'type:new ' 'either:\*\*-:read-only' 'signal:KILL' || case $? in 3 | 137) ;; *) exit 1 ;; esac
+drive emacs -nw -Q letter.txt -- 'see:Dear Sir|numPages' 'type:new ' 'either:\*\*-:read-only' 'signal:KILL' || case $? in 3 | 137) ;; *) exit 1 ;; esac
 `},
 		{Program: "vim", Does: "new file, :wq", After: letter, Script: `
 drive vim -u NONE letter.txt -- 'see:New' 'type:iDear Sir^[:wq^M'
@@ -58,7 +58,7 @@ drive vim -u NONE letter.txt -- 'see:New' "type:i$(printf 'half a thought %.0s' 
 drive nano --ignorercfiles letter.txt -- 'see:New File' 'type:Dear Sir^O' 'see:File Name to Write' 'type:^M' 'see:Wrote' 'type:^X'
 `},
 		{Program: "nano", Does: "change a document, with -B (backup)", Before: letter, After: changed, Allowed: Place.changeable, Script: `
-may drive nano --ignorercfiles -B letter.txt -- 'see:Dear Sir' 'type:new ^O' 'see:File Name to Write' 'type:^M' 'either:Wrote:Error writing|not permitted|Cannot|Continue' 'type:^X'
+may drive nano --ignorercfiles -B letter.txt -- 'see:Dear Sir|numPages' 'type:new ^O' 'see:File Name to Write' 'type:^M' 'either:Wrote:Error writing|not permitted|Cannot|Continue' 'type:^X'
 `},
 		{Program: "nano", Does: "the terminal is closed (emergency save)", After: nothing, Script: `
 drive nano --ignorercfiles letter.txt -- 'see:New File' 'type:half a thought' 'see:half a thought' 'signal:HUP' || test $? -le 130
@@ -67,7 +67,7 @@ drive nano --ignorercfiles letter.txt -- 'see:New File' 'type:half a thought' 's
 drive joe letter.txt -- 'see:letter.txt' 'type:Dear Sir^M^KX' || test $? -eq 0
 `},
 		{Program: "joe", Does: "change a document, with its backup", Before: letter, After: changed, Allowed: Place.changeable, Script: `
-may drive joe letter.txt -- 'see:Dear Sir' 'type:new ^KX' 'either:saved:rror|ouldn.t|not permitted'
+may drive joe letter.txt -- 'see:Dear Sir|numPages' 'type:new ^KX' 'either:saved:rror|ouldn.t|not permitted|not changed'
 `},
 		{Program: "joe", Does: "the terminal is closed (DEADJOE)", After: nothing, Script: `
 drive joe letter.txt -- 'see:letter.txt' 'type:half a thought' 'see:half a thought' 'signal:HUP' || test $? -le 130

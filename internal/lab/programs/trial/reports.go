@@ -88,9 +88,10 @@ mv -T DotNetZip-k2x4yq1z.tmp letters.zip
 echo film >film.f137.mp4.part && mv -T film.f137.mp4.part film.f137.mp4
 echo sound >film.f140.m4a.part && mv -T film.f140.m4a.part film.f140.m4a
 echo film and sound >film.temp.mkv
-if [ "$OUTCOME" = done ] || [ "$SERVICE" = full ]; then mv -T film.temp.mkv film.mkv; else mv -T film.temp.mkv film.mkv || { echo film and sound >film.mkv; }; fi
+if [ "$OUTCOME" = done ] || [ "$SERVICE" = full ]; then mv -T film.temp.mkv film.mkv; else mv -T film.temp.mkv film.mkv || echo film and sound >film.mkv; fi
 may rm film.f137.mp4 film.f140.m4a
-`, Passing: []string{"film.temp.mkv"}},
+`, Passing: []string{"film.temp.mkv"},
+			Limit: "a service that renames nothing keeps the name under which a part was put together", LimitAt: Place.unnamed},
 		{Program: "duplicacy", Does: "NAME.tmp, fsync, close, rename", Source: "gilbertchen/duplicacy#550", After: Tree{"chunk": "chunk\n"}, Script: `
 python3 -c 'import os
 d = os.open("chunk.xbvzmqrk.tmp", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)

@@ -37,17 +37,16 @@ lab share "$AT/big.csv" "$W/big.csv" vanishing || true
 `},
 		{Program: "scanner", Does: "makes a lock directory, scans, removes the lock, twice",
 			Source: "Xerox Document Centre 440, handbook: NAME.LCK, NAME.XSM/00000001.TIF", After: Tree{"scan.XSM/00000001.txt": "page 1\n", "scan.XSM/00000002.txt": "page 2\n"},
-			Otherwise: Tree{"scan.LCK/": "", "scan.XSM/00000001.txt": "page 1\n", "scan.XSM/00000002.txt": "page 2\n"}, Allowed: Place.graced, Script: client + `
+			Script: client + `
 echo page 1 >"$W/1" && echo page 2 >"$W/2"
 job() {
   smb 'mkdir scan.LCK' | tee "$W/said"; ! grep -q NT_STATUS "$W/said" || return 1
-  smb 'mkdir scan.XSM' || true
+  smb 'mkdir scan.XSM' >/dev/null || true # it may be there
   smb "cd scan.XSM; put $W/$1 0000000$1.txt"
   smb 'rmdir scan.LCK' | tee "$W/said"; ! grep -q NT_STATUS "$W/said"
 }
-may job 1
-may job 2
-test "$OUTCOME" = done || smb "cd scan.XSM; put $W/2 00000002.txt"
+job 1
+job 2
 `},
 		{Program: "scanner", Does: "tests the folder: writes a file, removes it", Source: "test button of devices that scan to a share", After: nothing, Otherwise: Tree{"test.txt": "test\n"}, Allowed: Place.graced, Script: client + `
 echo test >"$W/test.txt"

@@ -43,6 +43,9 @@ func (p Place) young() bool { return p.Grace > 0 || p.changeable() }
 // graceless says whether it has none.
 func (p Place) graceless() bool { return p.Grace == 0 }
 
+// unnamed says whether what was just written cannot get another name there.
+func (p Place) unnamed() bool { return p.Grace == 0 && p.Service == site.Eight }
+
 // never says that something can succeed nowhere.
 func never(Place) bool { return false }
 
