@@ -101,6 +101,9 @@ func rows(outcomes []*trial.Outcome) (all []Row) {
 		}
 		if o.Refused() && r.Seen == "" {
 			r.Seen = "refused"
+			if o.Late() {
+				r.Seen = "refused, at the latest when it is sent"
+			}
 		}
 		key := r.Has + "\n" + r.Here + "\n" + r.Seen
 		if len(places[key]) == 0 {
@@ -114,7 +117,7 @@ func rows(outcomes []*trial.Outcome) (all []Row) {
 }
 
 // Good says that all was as meant.
-func (r Row) Good() bool { return r.Seen == "" || r.Seen == "refused" }
+func (r Row) Good() bool { return r.Seen == "" || strings.HasPrefix(r.Seen, "refused") }
 
 // where names places, those of one site together.
 func where(places []trial.Place) string {

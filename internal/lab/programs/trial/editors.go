@@ -21,7 +21,7 @@ may drive emacs -nw -Q letter.txt -- 'see:New file' 'type:Dear Sir' 'type:^X^S' 
   'either:$ grep -q more letter.txt:not permitted|Permission denied|yes or no|read-only' 'not:Warning' 'type:^X^C'
 `},
 		{Program: "emacs-nox", Does: "change a document, with its backup", Before: letter, After: changed, Allowed: Place.changeable, Script: `
-may drive emacs -nw -Q letter.txt -- 'see:Dear Sir|numPages' 'type:new ^X^S' 'either:Wrote:Opening output file|Permission denied|yes or no|read-only' 'not:Warning' 'type:^X^C'
+may drive emacs -nw -Q letter.txt -- 'see:Dear Sir|numPages' 'type:new ^X^S' 'either:Wrote:Opening output file|Write error|Permission denied|yes or no|read-only' 'not:Warning' 'type:^X^C'
 `},
 		{Program: "emacs-nox", Does: "autosave after typing, then it is killed", After: nothing, Script: `
 drive emacs -nw -Q letter.txt -- 'see:New file' "type:$(printf 'half a thought %.0s' {1..30})" 'until:test -s "#letter.txt#"' 'signal:KILL' || test $? -eq 137
@@ -39,10 +39,10 @@ drive vim -u NONE letter.txt -- 'see:New' 'type:iDear Sir^[:wq^M'
 may drive vim -u NONE letter.txt -- 'see:New' 'type:iDear Sir^[:w^M' 'see:written' 'type:omore^[:wq!^M' 'either:2 lines, 14 bytes:E[0-9]+:^M^[:q!^M'
 `},
 		{Program: "vim", Does: "change a document, with :set backup", Before: letter, After: changed, Allowed: Place.changeable, Script: `
-may drive vim -u NONE --cmd 'set backup backupskip=' letter.txt -- 'see:Dear Sir' 'type:inew ^[:wq!^M' 'either:1 line, 13 bytes:E[0-9]+:^M^[:q!^M'
+may drive vim -u NONE --cmd 'set backup backupskip=' letter.txt -- 'see:Dear Sir|numPages' 'type:inew ^[:wq!^M' 'either:bytes written:E[0-9]+:^M^[:q!^M'
 `},
 		{Program: "vim", Does: "change a document, backupcopy=yes", Before: letter, After: changed, Allowed: Place.changeable, Script: `
-may drive vim -u NONE --cmd 'set writebackup backupcopy=yes backupskip=' letter.txt -- 'see:Dear Sir' 'type:inew ^[:wq!^M' 'either:1 line, 13 bytes:E[0-9]+:^M^[:q!^M'
+may drive vim -u NONE --cmd 'set writebackup backupcopy=yes backupskip=' letter.txt -- 'see:Dear Sir|numPages' 'type:inew ^[:wq!^M' 'either:bytes written:E[0-9]+:^M^[:q!^M'
 `},
 		{Program: "vim", Does: "two at once on one new file: the second writes nothing", After: letter, Script: `
 drive vim -u NONE letter.txt -- 'see:New' 'type:iDear Sir^[' 'until:test -e .letter.txt.swp && touch "$W/typed"' 'until:test -e "$W/second"' 'type::wq^M' &

@@ -89,7 +89,7 @@ func (p Plan) at(ctx context.Context, dir string, c site.Conditions) (all []*Out
 }
 
 // workers is how many trials are under way at a time: they mostly wait.
-const workers = 4
+const workers = 6
 
 // try does the trials.
 func (p Plan) try(ctx context.Context, s *site.Site, all []*Outcome) {

@@ -128,6 +128,9 @@ func (o *Outcome) Meant() []string { return slices.Sorted(maps.Keys(o.meant(o.Pl
 // Refused says that the program is meant to be told that it cannot be done.
 func (o *Outcome) Refused() bool { return !o.allowed(o.Place) }
 
+// Late says that what is refused can be refused when it is sent: the program was told that it is safe here.
+func (o *Outcome) Late() bool { return o.failsToReplace() && o.Place.graced() }
+
 // prepare makes the directory of a trial, with its documents.
 func (o *Outcome) prepare(ctx context.Context, a *direct.Archive) error {
 	if err := a.Make(ctx, o.where); err != nil {
@@ -169,7 +172,11 @@ func (o *Outcome) run(ctx context.Context, s *site.Site) {
 	if o.allowed(o.Place) {
 		outcome = "OUTCOME=done"
 	}
-	out, err := s.Run(ctx, o.where, o.Script, outcome, "PLACE="+o.Place.String())
+	late := ""
+	if o.Late() {
+		late = "yes"
+	}
+	out, err := s.Run(ctx, o.where, o.Script, outcome, "LATE="+late, "PLACE="+o.Place.String())
 	o.Output = out
 	var failed *exec.ExitError
 	switch {
@@ -283,7 +290,11 @@ func (o *Outcome) judgeTraces(remains []site.Upload, receipts []string) {
 		if !mine {
 			continue
 		}
-		o.Here = append(o.Here, u.State+" "+name)
+		here := u.State + " " + name
+		if u.State == "failed" {
+			here += " (" + u.Error + ")"
+		}
+		o.Here = append(o.Here, here)
 		if u.State == "failed" && !o.Fails && !o.failsToReplace() {
 			o.fault("here as failed: %s (%s)", name, u.Error)
 		}
