@@ -29,6 +29,7 @@ var ofModules = []setting{
 	{"catia:mappings", "0x22:0xf020,0x2a:0xf021,0x3a:0xf022,0x3c:0xf023,0x3e:0xf024,0x3f:0xf025,0x5c:0xf026,0x7c:0xf027", ""},
 	{"smbd max xattr size", "16777216", "Icons and resource forks of Macs are larger than the attributes of most file systems."},
 	{"fileid:algorithm", "fsname", "The archive has the same number after each mount."},
+	{"fileid:fstype allow", "fuse.archivefs", "Samba would wait for each mount of the machine, and one that does not answer would stop the share."},
 	{"fruit:metadata", "stream", ""},
 	{"fruit:resource", "stream", ""},
 	{"fruit:nfs_aces", "no", ""},

@@ -57,6 +57,12 @@ func isOfficeTemp(name string) bool {
 	return ok && (consists(of, upperHex, 6, 8) || isPoint && consists(point, upperHex, 4, 4))
 }
 
+// isAutoCADTemp reports whether AutoCAD writes a drawing under that name: atmp and digits.
+func isAutoCADTemp(name string) bool {
+	number, ok := strings.CutPrefix(name, "atmp")
+	return ok && consists(number, digits, 1, 8)
+}
+
 // isExcelTemp reports whether Excel writes a workbook under this name, or takes the old one out of the
 // way: eight hexadecimal digits. Numbers of invoices have letters only in front or at the end.
 func isExcelTemp(name string) bool {

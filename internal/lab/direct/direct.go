@@ -64,7 +64,7 @@ type folder struct {
 }
 
 // folder finds a folder.
-func (a *Archive) folder(ctx context.Context, at string) (int64, error) {
+func (a *Archive) folder(ctx context.Context, at string) (found folder, err error) {
 	var answer struct {
 		Folders []folder `json:"folders"`
 		Inboxes []struct {
@@ -78,23 +78,23 @@ func (a *Archive) folder(ctx context.Context, at string) (int64, error) {
 	}
 	body, err := a.get(ctx, where)
 	if err != nil {
-		return 0, err
+		return found, err
 	}
 	if err := json.Unmarshal(body, &answer); err != nil {
-		return 0, err
+		return found, err
 	}
 	for _, inbox := range answer.Inboxes {
 		answer.Folders = append(answer.Folders, inbox.Folder)
 	}
-	found := folder{Folders: answer.Folders}
+	found = folder{Folders: answer.Folders}
 	for name := range strings.SplitSeq(below, "/") {
 		i := slices.IndexFunc(found.Folders, func(f folder) bool { return f.Name == name })
 		if i < 0 {
-			return 0, fmt.Errorf("the archive has no folder %q", at)
+			return found, fmt.Errorf("the archive has no folder %q", at)
 		}
 		found = found.Folders[i]
 	}
-	return found.ID, nil
+	return found, nil
 }
 
 // Has says whether there is a folder.
@@ -110,12 +110,16 @@ type Document struct {
 }
 
 // Documents are the documents in a folder, in the order of their ids.
-func (a *Archive) Documents(ctx context.Context, at string) (all []Document, err error) {
-	id, err := a.folder(ctx, at)
+func (a *Archive) Documents(ctx context.Context, at string) ([]Document, error) {
+	f, err := a.folder(ctx, at)
 	if err != nil {
 		return nil, err
 	}
-	body, err := a.get(ctx, "/document/list?folder-id="+strconv.FormatInt(id, 10))
+	return a.list(ctx, f.ID)
+}
+
+func (a *Archive) list(ctx context.Context, folder int64) (all []Document, err error) {
+	body, err := a.get(ctx, "/document/list?folder-id="+strconv.FormatInt(folder, 10))
 	if err != nil {
 		return nil, err
 	}
@@ -135,6 +139,71 @@ func (a *Archive) document(ctx context.Context, at string) (Document, error) {
 	return all[i], nil
 }
 
+// Entry is a document or a folder somewhere below a folder.
+type Entry struct {
+	Document
+	Path   string // from that folder
+	Folder bool   // then the document is empty
+}
+
+// Below are all folders and documents below a folder.
+func (a *Archive) Below(ctx context.Context, at string) ([]Entry, error) {
+	top, err := a.folder(ctx, at)
+	if err != nil {
+		return nil, err
+	}
+	return a.below(ctx, top, "")
+}
+
+func (a *Archive) below(ctx context.Context, in folder, prefix string) (all []Entry, err error) {
+	documents, err := a.list(ctx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	for _, d := range documents {
+		all = append(all, Entry{Document: d, Path: prefix + d.Name})
+	}
+	for _, f := range in.Folders {
+		all = append(all, Entry{Path: prefix + f.Name, Folder: true})
+		more, err := a.below(ctx, f, prefix+f.Name+"/")
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, more...)
+	}
+	return all, nil
+}
+
+// Change is a change in the history of a document.
+type Change struct {
+	Action string `json:"action"`
+	Old    string `json:"oldValue"`
+	New    string `json:"newValue"`
+}
+
+// History are the changes of a document, the last one first.
+func (a *Archive) History(ctx context.Context, id int64) ([]Change, error) {
+	var answer struct {
+		History []Change `json:"history"`
+	}
+	body, err := a.get(ctx, fmt.Sprintf("/document/%d/data", id))
+	if err == nil {
+		err = json.Unmarshal(body, &answer)
+	}
+	return answer.History, err
+}
+
+// Make makes a folder in one that is there.
+func (a *Archive) Make(ctx context.Context, at string) error {
+	in, err := a.folder(ctx, path.Dir(at))
+	if err != nil {
+		return err
+	}
+	form := url.Values{"parent-folder-id": {strconv.FormatInt(in.ID, 10)}, "folder-name": {path.Base(at)}}
+	_, err = a.ask(ctx, http.MethodPost, "/folder/create", "application/x-www-form-urlencoded", strings.NewReader(form.Encode()))
+	return err
+}
+
 // Content are the bytes of a document.
 func (a *Archive) Content(ctx context.Context, id int64) ([]byte, error) {
 	return a.get(ctx, fmt.Sprintf("/document/%d/pdf?original=true", id))
@@ -151,13 +220,13 @@ func (a *Archive) ContentAt(ctx context.Context, at string) ([]byte, error) {
 
 // Add archives a document.
 func (a *Archive) Add(ctx context.Context, at string, content []byte) error {
-	id, err := a.folder(ctx, path.Dir(at))
+	in, err := a.folder(ctx, path.Dir(at))
 	if err != nil {
 		return err
 	}
 	var form bytes.Buffer // which takes everything
 	w := multipart.NewWriter(&form)
-	_ = w.WriteField("target-folder-id", strconv.FormatInt(id, 10))
+	_ = w.WriteField("target-folder-id", strconv.FormatInt(in.ID, 10))
 	part, _ := w.CreateFormFile("upload-data", path.Base(at))
 	_, _ = part.Write(content)
 	_ = w.Close()

@@ -1,6 +1,7 @@
 package direct
 
 import (
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -61,6 +62,17 @@ func TestArchive(t *testing.T) {
 	}
 	if !a.Has(ctx, "Muster GmbH/Letters") || a.Has(ctx, "Muster GmbH/Offers") {
 		t.Error("it has other folders")
+	}
+	if err := errors.Join(a.Make(ctx, "Muster GmbH/Letters/2026"), a.Add(ctx, "Muster GmbH/Letters/2026/A bill.txt", []byte("A bill"))); err != nil {
+		t.Error(err)
+	}
+	all, err := a.Below(ctx, "Muster GmbH/Letters")
+	if err != nil || len(all) != 3 || all[0].Path != "The letter.txt" || !all[1].Folder || all[1].Path != "2026" || all[2].Path != "2026/A bill.txt" {
+		t.Fatalf("%v, %v", all, err)
+	}
+	history, err := a.History(ctx, all[0].ID)
+	if want := (Change{Action: "name", Old: "A letter.txt", New: "The letter.txt"}); err != nil || len(history) != 1 || history[0] != want {
+		t.Errorf("%v, %v", history, err)
 	}
 	if !a.Ready(ctx) || At(strings.TrimPrefix(front.URL, "http://"), "another").Ready(ctx) {
 		t.Error("it is ready for other keys")
