@@ -258,18 +258,37 @@ func sorted(all ...string) []string { slices.Sort(all); return all }
 
 // A save that is refused leaves nothing behind that would be archived later.
 func TestARefusedSaveStaysHere(t *testing.T) {
-	t.Parallel()
-	s := newScanner(t, hostile.Config{}, func(o *fs.Options) { o.Grace, o.Number = 0, false })
-	at := s.path("Muster GmbH", "Briefe")
-	must(t, put(at+"/brief.txt", "alt"))
-	must(t, put(at+"/brief.txt.Ab3dEf", "neu"))
-	wantErrno(t, "save", os.Rename(at+"/brief.txt.Ab3dEf", at+"/brief.txt"), syscall.EPERM)
-	s.later.Add(int64(time.Hour))
-	s.unmount()
-	s.wantHolds(t, s.letters, "brief.txt=alt")
-	s.remount()
-	wantContent(t, at+"/brief.txt.Ab3dEf", "neu")
-	must(t, os.Remove(at+"/brief.txt.Ab3dEf"))
+	for what, c := range map[string]struct {
+		where string
+		grace time.Duration
+	}{
+		"over an archived document":                          {"Muster GmbH/Briefe", 0},
+		"over an archived document, with a time of grace":    {"Muster GmbH/Briefe", time.Minute},
+		"over an inbox document, where no operation does it": {"inboxes/Administrator", 0},
+	} {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			f := newForeign(t, hostile.Config{OnlyEight: true})
+			for _, folder := range []int64{f.letters, f.inbox} {
+				f.AddDocument(folder, hostile.Document{Name: "brief.txt", Content: []byte("alt")})
+			}
+			m := f.mount(t, func(o *fs.Options) { o.Grace = c.grace })
+			at := m.path(c.where)
+			for _, save := range []string{"brief.txt.Ab3dEf", "tmpab12cd_x"} {
+				w := get(os.OpenFile(filepath.Join(at, save), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600))(t)
+				get(w.WriteString("neu"))(t)
+				must(t, w.Close())
+				wantErrno(t, save, os.Rename(filepath.Join(at, save), at+"/brief.txt"), syscall.EPERM)
+			}
+			m.unmount()
+			for _, folder := range []int64{f.letters, f.inbox} {
+				f.wantHolds(t, folder, "brief.txt=alt")
+			}
+			m.remount()
+			names(t, at)
+			must(t, os.Remove(at+"/brief.txt.Ab3dEf"))
+		})
+	}
 }
 
 // A doubtful file that cannot be archived under its real name keeps its name, and waits on.

@@ -35,6 +35,8 @@ type Record struct {
 	// Rest is its time of grace: for how long it must have been left alone (Changed), once it is queued,
 	// before it is sent, or checked for its end. 0 says that it was checked.
 	Rest time.Duration `json:"rest,omitempty"`
+	// Doubted says that its program may rename it, by its name or by how it was created.
+	Doubted bool `json:"doubted,omitempty"`
 	// Written is the first name that it had in an inbox with a time of grace, working names aside: its
 	// writer may come back to that, whatever Name is by then.
 	Written string    `json:"written,omitempty"`

@@ -18,7 +18,7 @@ const someID = "0123456789ab"
 func full() Record {
 	at := time.Date(2024, 5, 6, 7, 8, 9, 10, time.UTC)
 	return Record{
-		Version: recordVersion, ID: someID, State: Sending, Closed: true, Visible: true, Queued: true, UID: 1001, ByRoot: true, Rest: 5, Written: "w", Created: at, Changed: at,
+		Version: recordVersion, ID: someID, State: Sending, Closed: true, Visible: true, Queued: true, UID: 1001, ByRoot: true, Rest: 5, Doubted: true, Written: "w", Created: at, Changed: at,
 		Directory: true, Folder: 7, Within: someID, Inbox: true, Path: "Muster GmbH/Rechnungen", Local: []string{".Trash-1000", "files"}, Name: "ü.pdf",
 		DocumentName: "d", Temporary: true, Forgotten: at, Replace: 3, Attributes: archive.Attributes{
 			Keywords: []string{"a,b"}, Types: []string{"t"}, Metadata: []archive.KeyValue{{Key: "k", Value: "v"}}, ExternalID: "e",
@@ -56,7 +56,7 @@ func TestRecordRoundTrip(t *testing.T) {
 
 // Records of this form lie on disks.
 func TestRecordForm(t *testing.T) {
-	const form = `{"version":1,"id":"0123456789ab","state":"sending","closed":true,"visible":true,"queued":true,"uid":1001,"byRoot":true,"rest":5,"written":"w",` +
+	const form = `{"version":1,"id":"0123456789ab","state":"sending","closed":true,"visible":true,"queued":true,"uid":1001,"byRoot":true,"rest":5,"doubted":true,"written":"w",` +
 		`"created":"2024-05-06T07:08:09.00000001Z","changed":"2024-05-06T07:08:09.00000001Z","directory":true,"folder":7,` +
 		`"within":"0123456789ab","inbox":true,"path":"Muster GmbH/Rechnungen","local":[".Trash-1000","files"],"name":"ü.pdf",` +
 		`"documentName":"d","temporary":true,"forgotten":"2024-05-06T07:08:09.00000001Z","replace":3,"keywords":["a,b"],"types":["t"],` +
@@ -79,7 +79,7 @@ func TestOwnedFieldsAreKept(t *testing.T) {
 	r.keepOwned(&next)
 	v, was := reflect.ValueOf(next), reflect.ValueOf(full())
 	descriptive := map[string]bool{
-		"Visible": true, "Queued": true, "Rest": true, "Written": true, "UID": true, "ByRoot": true, "Folder": true, "Within": true, "Inbox": true, "Path": true, "Local": true, "Name": true, "DocumentName": true,
+		"Visible": true, "Queued": true, "Rest": true, "Doubted": true, "Written": true, "UID": true, "ByRoot": true, "Folder": true, "Within": true, "Inbox": true, "Path": true, "Local": true, "Name": true, "DocumentName": true,
 		"Temporary": true, "Forgotten": true, "Replace": true, "Attributes": true, "AutoExport": true, "Xattrs": true, "Mtime": true, "Stopped": true,
 	}
 	for i := range v.NumField() {

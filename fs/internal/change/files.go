@@ -64,7 +64,7 @@ func (c *Files) create(ctx context.Context, d *tree.Dir, name string, as names.W
 	case names.Certain:
 		r.Temporary, r.Rest, r.Written = true, 0, ""
 	case names.Doubtful:
-		r.Rest, r.Written = max(r.Rest, staging.Doubt), ""
+		r.Rest, r.Doubted, r.Written = max(r.Rest, staging.Doubt), true, ""
 	case names.Real:
 	}
 	up, err := c.s.Create(r)

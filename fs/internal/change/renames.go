@@ -436,12 +436,12 @@ func (c *Files) renameLocalLocked(ctx context.Context, f *staging.File, to *tree
 	}
 	before := up.Record()
 	replaced, err := c.mayReplace(to, newName, over)
-	if errors.Is(err, errno.ErrOverArchived) && c.s.Doubts(&before) {
+	if never := errors.Is(err, errno.ErrOverArchived) || errors.Is(err, errno.ErrNoReplace); never && staging.Doubts(&before) {
 		return errors.Join(err, c.keepRefused(f, up, err)) // its name alone says that it is no document
 	}
 	place := c.s.Record(to, newName, replaced)
 	if newName == before.Name { // it was perhaps created as programs create temporary files
-		place.Temporary = place.Temporary || before.Temporary
+		place.Temporary, place.Doubted = place.Temporary || before.Temporary, place.Doubted || before.Doubted
 	}
 	local := place.Temporary || to.StaysLocal(newName)
 	sends := before.Queued && before.Rest > 0 && place.Rest == 0 && !local // its close was not told
@@ -468,7 +468,7 @@ func (c *Files) renameLocalLocked(ctx context.Context, f *staging.File, to *tree
 	return nil
 }
 
-// keepRefused keeps a file local that was to replace an archived document.
+// keepRefused keeps a file local that was to replace a document which cannot be replaced.
 // +checklocks:f.Commit
 func (c *Files) keepRefused(f *staging.File, up *spool.Upload, why error) error {
 	if err := f.RecallLocked(up); err != nil {
@@ -556,6 +556,9 @@ func (c *Files) sendAsLocked(ctx context.Context, f *staging.File, up *spool.Upl
 // local with the reason.
 // +checklocks:f.Commit
 func (c *Files) takeBackLocked(f *staging.File, up *spool.Upload, before spool.Record, err error) error {
+	if before.Doubted && archive.KindOf(err) == archive.KindUnsupported { // as keepRefused
+		before.Temporary, before.Rest, before.Queued = true, 0, false
+	}
 	if before.Queued {
 		kerr := up.Update(func(r *spool.Record) { retarget(r, before) })
 		return errors.Join(err, kerr, c.s.RetryLocked(f, up, true))
@@ -572,7 +575,7 @@ func (c *Files) takeBackLocked(f *staging.File, up *spool.Upload, before spool.R
 // retarget gives a record the place and name of another.
 func retarget(r *spool.Record, place spool.Record) {
 	r.Folder, r.Within, r.Inbox, r.Path, r.Local = place.Folder, place.Within, place.Inbox, place.Path, place.Local
-	r.Name, r.DocumentName, r.Replace, r.Temporary, r.Rest = place.Name, place.DocumentName, place.Replace, place.Temporary, place.Rest
+	r.Name, r.DocumentName, r.Replace, r.Temporary, r.Rest, r.Doubted = place.Name, place.DocumentName, place.Replace, place.Temporary, place.Rest, place.Doubted
 	r.Written = cmp.Or(r.Written, place.Written)
 }
 

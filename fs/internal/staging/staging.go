@@ -168,7 +168,7 @@ func (s *Area) Record(d *tree.Dir, name string, doc *archive.Document) spool.Rec
 		r.Temporary = true
 	case d.Kind() == tree.LocalDir:
 	case working == names.Doubtful:
-		r.Rest = max(s.grace, Doubt)
+		r.Rest, r.Doubted = max(s.grace, Doubt), true
 	default:
 		r.Rest = s.grace
 		if s.grace > 0 && r.Inbox {
@@ -183,8 +183,8 @@ func (s *Area) Record(d *tree.Dir, name string, doc *archive.Document) spool.Rec
 const Doubt = 10 * time.Second
 
 // Doubts reports whether a file rests because its program may rename it.
-func (s *Area) Doubts(r *spool.Record) bool {
-	return Rests(r) && (r.Rest > s.grace || s.Working.File(r.Name) == names.Doubtful)
+func Doubts(r *spool.Record) bool {
+	return Rests(r) && r.Doubted
 }
 
 // Create makes the upload of a new file.
