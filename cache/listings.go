@@ -55,8 +55,8 @@ type Listings[K comparable, V any] struct {
 	aheads map[*Ahead[K, V]]bool // +checklocks:mu
 	// serial is the last one used.
 	serial uint64 // +checklocks:mu
-	// saving says that Save is to be called.
-	saving bool // +checklocks:mu
+	// saver calls Save; nil if nothing is to be saved.
+	saver *time.Timer // +checklocks:mu
 	// stats are the counters; Entries is not kept here.
 	stats ListingsStats // +checklocks:mu
 }
@@ -334,16 +334,19 @@ func (l *Listings[K, V]) Update(key K, f func(V) V) {
 		return
 	}
 	it.entry.changes, it.entry.Serial = append(it.entry.changes, f), l.nextLocked()
-	if !l.saving {
-		l.saving = true
-		time.AfterFunc(saveAfter, l.Save)
+	if l.saver == nil {
+		l.saver = time.AfterFunc(saveAfter, l.Save)
 	}
 }
 
-// Save packs the answers that Update has changed, and saves them in the store.
+// Save packs the answers that Update has changed, and saves them in the store. Without a further Update
+// nothing is saved later.
 func (l *Listings[K, V]) Save() {
 	l.mu.Lock()
-	l.saving = false
+	if l.saver != nil {
+		l.saver.Stop()
+		l.saver = nil
+	}
 	changed := map[K]Entry[V]{}
 	for _, key := range l.items.Keys() {
 		if it, ok := l.items.Peek(key); ok && len(it.entry.changes) > 0 {

@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -228,8 +229,14 @@ func TestATornEntryEndsTheLog(t *testing.T) {
 	dir, p := t.TempDir(), newPlace()
 	p.made(t, dir)
 	l := p.open(t, dir, "a")
+	value := strings.Repeat("v", 10000)
 	for i := range 4 {
-		if err := p.write(l, fmt.Sprint("k", i), strings.Repeat("v", 10000)); err != nil {
+		err := redolog.ErrFull
+		for errors.Is(err, redolog.ErrFull) { // as long as it empties the files
+			runtime.Gosched()
+			err = l.Append(redolog.Entry{Key: fmt.Sprint("k", i), Meta: []byte(value[:1]), Body: body(value[1:])})
+		}
+		if err != nil {
 			t.Fatal(err)
 		}
 	}
