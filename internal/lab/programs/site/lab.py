@@ -17,6 +17,7 @@ leave:KEYS    types until the program ends
 signal:NAME   sends a signal to the program
 """
 import fcntl
+import glob
 import json
 import os
 import re
@@ -61,13 +62,14 @@ class Terminal:
         self.stream = pyte.ByteStream(self.shown)
         self.pid, self.fd = pty.fork()
         if self.pid == 0:
+            # Here, and not later from outside: editors throw away what is typed while they learn of a new size.
+            fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 200, 0, 0))
             os.environ.update(TERM="linux", LINES="40", COLUMNS="200")
             try:
                 os.execvp(command[0], command)
             except OSError as e:
                 print(e)
                 os._exit(127)
-        fcntl.ioctl(self.fd, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 200, 0, 0))
         self.open = True
 
     def read(self, seconds):
@@ -104,6 +106,18 @@ class Terminal:
                 code = os.waitstatus_to_exitcode(status)
                 self.status = code if code >= 0 else 128 - code
         return self.status
+
+    def alone(self):
+        """Says whether all processes of the terminal have ended: rsync's receiver outlives the one it was called as."""
+        for stat in glob.glob("/proc/[0-9]*/stat"):
+            try:
+                with open(stat) as f:
+                    fields = f.read().rpartition(")")[2].split()
+            except OSError:  # it has ended
+                continue
+            if int(fields[3]) == self.pid and fields[0] not in "ZX":
+                return False
+        return True
 
     def come(self, what):
         if what.startswith("$ "):
@@ -163,6 +177,7 @@ def drive(words):
                 print(t.text())
                 return status
         t.wait("the end of " + words[0], lambda: t.over() is not None)
+        t.wait("the end of all that it started", t.alone)
     except (TimeoutError, EOFError, OSError) as e:
         print("at the terminal:", e, "\n" + t.text())
         if t.over() is None:

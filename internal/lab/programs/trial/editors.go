@@ -55,7 +55,7 @@ wait $!
 drive vim -u NONE letter.txt -- 'see:New' "type:i$(printf 'half a thought %.0s' {1..40})^[" 'until:test -e .letter.txt.swp' 'signal:KILL' || test $? -eq 137
 `},
 		{Program: "nano", Does: "new file, save, exit", After: letter, Script: `
-drive nano --ignorercfiles letter.txt -- 'see:New File' 'type:Dear Sir^O' 'see:File Name to Write' 'type:^M' 'see:Wrote' 'type:^X'
+drive nano --ignorercfiles letter.txt -- 'see:New File' 'see:Write Out' 'type:Dear Sir' 'see:^Dear Sir|\nDear Sir' 'type:^O' 'see:File Name to Write' 'type:^M' 'see:Wrote' 'type:^X'
 `},
 		{Program: "nano", Does: "change a document, with -B (backup)", Before: letter, After: changed, Allowed: Place.changeable, Script: `
 may drive nano --ignorercfiles -B letter.txt -- 'see:Dear Sir|numPages' 'type:new ^O' 'see:File Name to Write' 'type:^M' 'either:Wrote:Error writing|not permitted|Cannot|Continue' 'type:^X'
