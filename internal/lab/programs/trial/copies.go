@@ -78,7 +78,7 @@ may gio rename 'New folder' Reminders
 `},
 		{Program: "mc", Does: "F5 of a tree, from the other panel", After: Tree{"s/a/one.txt": "one\n", "s/two.txt": "two\n"}, Script: source + `
 mkdir "$W/left" && mv "$W/s" "$W/left/s"
-drive mc -x -d -a "$W/left" "$PWD" -- 'see:/s ' 'type:^[[B' 'type:^[5' 'see:Copy directory' 'type:^M' 'until:test -s s/two.txt -a -s s/a/one.txt' 'leave:^[0'
+drive mc -x -d -a "$W/left" "$PWD" -- 'see:/s ' 'type:^[[B' 'type:^[[[E' 'see:Copy directory' 'type:^M' 'until:test -s s/two.txt -a -s s/a/one.txt' 'leave:^[[21~'
 `},
 		{Program: "coreutils", Does: "a length is announced, the end is never written", After: nothing, Fails: true, Script: `
 python3 -c 'import os

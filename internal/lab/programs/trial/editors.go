@@ -74,7 +74,7 @@ drive joe letter.txt -- 'see:letter.txt' 'type:half a thought' 'see:half a thoug
 test -s DEADJOE
 `},
 		{Program: "mcedit", Does: "new file, F2, exit", After: Tree{"letter.txt": "Dear Sir\n"}, Script: `
-drive mcedit letter.txt -- 'see:letter.txt' 'type:Dear Sir^M' 'type:^[2' 'see:Confirm save' 'type:^M' 'until:test -s letter.txt' 'type:^[0'
+drive mcedit letter.txt -- 'see:letter.txt' 'type:Dear Sir^M' 'type:^[[[B' 'see:Confirm save' 'type:^M' 'until:test -s letter.txt' 'leave:^[[21~'
 `},
 	}
 }
