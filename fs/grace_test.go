@@ -347,6 +347,26 @@ func TestAWorkingDirectoryBecomesAFolder(t *testing.T) {
 	f.wantHolds(t, f.letters, "brief.txt=brief")
 }
 
+// A document that cannot be taken away is not copied over another one either.
+func TestARenameOverAnInboxDocumentThatIsRefusedChangesNothing(t *testing.T) {
+	for _, async := range []bool{false, true} {
+		t.Run(fmt.Sprintf("async %v", async), func(t *testing.T) {
+			t.Parallel()
+			f := newForeign(t, hostile.Config{OnlyEight: true})
+			for _, name := range []string{"brief.txt", "kopie.txt"} {
+				f.AddDocument(f.inbox, hostile.Document{Name: name, Content: []byte(name)})
+			}
+			m := f.mount(t, func(o *fs.Options) { o.Async = async })
+			at := m.path("inboxes", "Administrator")
+			wantErrno(t, "rename", os.Rename(at+"/kopie.txt", at+"/brief.txt"), syscall.EPERM)
+			wantNames(t, at, "brief.txt", "kopie.txt")
+			if got := m.uploads(); len(got) > 0 {
+				t.Errorf("uploads: %+v", got)
+			}
+		})
+	}
+}
+
 // A rename over an inbox document replaces it, whatever the name was before.
 func TestARenameOverAnInboxDocumentReplacesIt(t *testing.T) {
 	for name, from := range map[string]string{"by a doubtful name": "brief.txt.Ab3dEf", "by a certain name": "brief.txt.part", "by a document": "kopie.txt"} {

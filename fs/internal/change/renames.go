@@ -122,11 +122,8 @@ func (c *Files) replaceDocument(ctx context.Context, d *tree.Dir, e *tree.Entry,
 	case replaced == nil:
 		return errno.ErrTaken
 	}
-	if err := c.s.Delivery.Rewrite(ctx, staging.FileOf(to, over), staging.FileOf(d, e)); err != nil {
-		return err
-	}
-	c.s.Changed(to, []string{over.Name}) // the kernel has the renamed document under that name
-	return c.deleteShown(ctx, d, e)
+	c.s.Changed(to, []string{over.Name}) // the kernel gets the renamed document under that name
+	return c.s.Delivery.Rewrite(ctx, staging.FileOf(to, over), staging.FileOf(d, e), func() error { return c.deleteShown(ctx, d, e) })
 }
 
 // renameHere renames a document in its folder.

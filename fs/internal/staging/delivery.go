@@ -70,8 +70,9 @@ func (v *delivery) finishLocked(ctx context.Context, f *File, later bool) error 
 	return err
 }
 
-// Rewrite gives an inbox document the bytes of another one. On an error it keeps its own.
-func (v *delivery) Rewrite(ctx context.Context, f, from *File) error {
+// Rewrite gives an inbox document the bytes of another one, which remove takes away when they are safe here.
+// On an error of remove nothing has changed; after a later one the bytes are kept as a failed upload.
+func (v *delivery) Rewrite(ctx context.Context, f, from *File, remove func() error) error {
 	v.s.Service.Work.Begin()
 	defer v.s.Service.Work.End()
 	f.Commit.Lock()
@@ -88,16 +89,20 @@ func (v *delivery) Rewrite(ctx context.Context, f, from *File) error {
 		return err
 	}
 	if err = from.CopyTo(ctx, up); err == nil {
-		err = f.stageIn(up)
+		err = up.Sync()
 	}
 	if err == nil {
-		f.happened(onWrite)
-		err = v.finishLocked(ctx, f, false)
+		err = remove()
 	}
 	if err != nil {
 		v.s.Discard(up)
+		return err
 	}
-	return err
+	if err := f.stageIn(up); err != nil {
+		return err
+	}
+	f.happened(onWrite)
+	return v.finishLocked(ctx, f, false)
 }
 
 // endWriting queues a file whose last writer has left, if none of its closes finished it. Those
