@@ -122,8 +122,9 @@ func (c *Files) replaceDocument(ctx context.Context, d *tree.Dir, e *tree.Entry,
 	case replaced == nil:
 		return errno.ErrTaken
 	}
+	err := c.s.Delivery.Rewrite(ctx, staging.FileOf(to, over), staging.FileOf(d, e), func() error { return c.deleteShown(ctx, d, e) })
 	c.s.Changed(to, []string{over.Name}) // the kernel gets the renamed document under that name
-	return c.s.Delivery.Rewrite(ctx, staging.FileOf(to, over), staging.FileOf(d, e), func() error { return c.deleteShown(ctx, d, e) })
+	return err
 }
 
 // renameHere renames a document in its folder.
