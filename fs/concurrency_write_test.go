@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/archivefs/archivefs/fs"
 	"github.com/archivefs/archivefs/internal/testing/hostile"
 )
 
@@ -180,6 +181,22 @@ func TestUnlinkWhileOpenAndWhileSending(t *testing.T) {
 	}
 	if n := len(f.Documents(f.letters)); n != 1 {
 		t.Errorf("%d documents", n)
+	}
+}
+
+// The answer to an upload was not understood, and the service cannot tell whether the document that it lists is this
+// file. A remove would only take away what tells of it, and leave the document.
+func TestUnlinkOfWhatTheArchiveMayHave(t *testing.T) {
+	t.Parallel()
+	f := newForeign(t, hostile.Config{OnlyEight: true, Data: hostile.DataShape{HideExternalID: true}})
+	m := f.mount(t, func(o *fs.Options) { o.Async = true })
+	path := m.path("Muster GmbH", "Briefe", "a.txt")
+	f.Fault(hostile.Fault{Method: "POST", Path: "/file-upload", Times: 1, Do: hostile.AnswerAfter(502, "oops")})
+	must(t, os.WriteFile(path, []byte("Inhalt"), 0o600))
+	heals(t, "it is in doubt", func() bool { return len(m.uploads()) == 1 && m.uploads()[0].State == "failed" })
+	wantErrno(t, "remove", os.Remove(path), syscall.EBUSY)
+	if len(m.uploads()) != 1 || len(f.Documents(f.letters)) != 1 {
+		t.Errorf("uploads %v, documents %v", m.uploads(), f.Documents(f.letters))
 	}
 }
 

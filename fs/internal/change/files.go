@@ -144,7 +144,7 @@ func (c *Files) deleteShown(ctx context.Context, d *tree.Dir, e *tree.Entry) err
 }
 
 // removeLocal removes a file that the archive does not have. It waits for an upload in flight, and
-// fails if that archives the file.
+// fails if that archives the file, or may have (EBUSY): `uploads discard` gives up what is here of such a file.
 func (c *Files) removeLocal(f *staging.File) error {
 	f.Commit.Lock()
 	defer f.Commit.Unlock()
@@ -155,7 +155,11 @@ func (c *Files) removeLocal(f *staging.File) error {
 		return syscall.ENOENT // it was archived or failed meanwhile
 	}
 	up := f.Pending()
-	if up.Record().Queued { // recalled, so that open handles can write
+	r := up.Record()
+	if r.Doubtful {
+		return errno.ErrMayHave
+	}
+	if r.Queued { // recalled, so that open handles can write
 		if err := f.RecallLocked(up); err != nil {
 			return err
 		}
