@@ -23,7 +23,8 @@ var (
 	ErrLength = errors.New("content is longer than announced")
 	// ErrTooLarge: the content is larger than the whole cache may be.
 	ErrTooLarge = errors.New("content is larger than the cache")
-	// ErrNotKept: the disk has no room for the content. It can be read all the same.
+	// ErrNotKept: the disk has no room for the content. It can still be read if the service sends
+	// ranges of it, or it is small.
 	ErrNotKept = errors.New("the disk of the content cache has no room for it")
 )
 
@@ -79,7 +80,7 @@ type Options struct {
 // that is kept (kept.go).
 // Readers of a file that is replaced or removed keep its bytes, which count until the last one
 // closes. A content larger than the limit is served from a file that is removed with its last
-// reader; one that the disk has no room for, through a window in memory (window.go).
+// reader; one that the disk has no room for, range by range from memory (ranges.go).
 type Content struct {
 	// Kept is for those who keep contents.
 	Kept *Keeping

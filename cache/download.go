@@ -91,7 +91,7 @@ func (d *download) receive(ctx context.Context, content *archive.Content) {
 		content = nil
 	}
 	if full := new(diskError); errors.As(err, &full) {
-		err = d.serveWindow(ctx, t, content, full)
+		err = d.serveRanges(ctx, t, content, full)
 	}
 	if err != nil {
 		err = fmt.Errorf("%s: %w", d.key, err)
@@ -241,7 +241,7 @@ func (c *Content) abandonLocked(d *download) {
 	readers := d.waiting
 	if v := d.version; v != nil {
 		readers += v.refs - 1 // the download's own
-		if v.window.Load() == nil && 2*v.progress.reached() >= v.size {
+		if v.ranges.Load() == nil && 2*v.progress.reached() >= v.size {
 			return
 		}
 	}

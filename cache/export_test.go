@@ -15,7 +15,7 @@ func (c *Content) SetWrite(write func(*os.File, []byte, int64) (int, error)) { c
 // SetFree replaces the question how much the disk can take.
 func (c *Content) SetFree(free func() (int64, error)) { c.free = free }
 
-// BlockSize is how many bytes of what the disk does not take are fetched at a time.
+// BlockSize is how many bytes of a content that the disk has no room for are requested at a time.
 const BlockSize = blockSize
 
 // WaitIdle returns when no download runs.

@@ -22,9 +22,8 @@ const (
 type parts struct {
 	c     *Content
 	fetch Fetch
-	file  io.WriterAt
-	etag  string
-	size  int64
+	v     *version
+	etag  string // the download may get another one
 	// ctx ends with the download.
 	ctx context.Context
 	// slots holds a token for each part that is being fetched.
@@ -51,7 +50,7 @@ func newParts(ctx context.Context, t *transfer) *parts {
 		return nil
 	}
 	return &parts{
-		c: t.c, fetch: t.fetch, file: t.v.file, etag: t.v.etag, size: t.v.size, ctx: ctx,
+		c: t.c, fetch: t.fetch, v: t.v, etag: t.v.etag, ctx: ctx,
 		slots: make(chan struct{}, maxParts), all: map[int64]*part{},
 	}
 }
@@ -109,17 +108,9 @@ func (s *parts) receive(n int64) bool {
 	case <-s.ctx.Done():
 		return false
 	}
-	want := Want{Offset: n * partSize, Length: min(partSize, s.size-n*partSize), Match: s.etag}
-	content, err := s.fetch(s.ctx, want)
+	want := Want{Offset: n * partSize, Length: min(partSize, s.v.size-n*partSize), Match: s.etag}
+	bytes, err := s.v.part(s.ctx, s.fetch, want)
 	if err != nil {
-		return false
-	}
-	defer closeBody(content)
-	if content.Body == nil || content.Offset != want.Offset || content.ETag != s.etag || content.Size != s.size {
-		return false
-	}
-	bytes := make([]byte, want.Length)
-	if _, err := io.ReadFull(content.Body, bytes); err != nil {
 		return false
 	}
 	s.mu.Lock()
@@ -127,11 +118,31 @@ func (s *parts) receive(n int64) bool {
 	if s.closed {
 		return false
 	}
-	if _, err := s.file.WriteAt(bytes, want.Offset); err != nil {
+	if _, err := s.v.file.WriteAt(bytes, want.Offset); err != nil {
 		return false // on a full disk the download makes room
 	}
 	s.shown = true
 	return true
+}
+
+// part requests a part of the content that has the strong ETag want.Match.
+func (v *version) part(ctx context.Context, fetch Fetch, want Want) ([]byte, error) {
+	answer, err := fetch(ctx, want)
+	if err != nil {
+		return nil, err
+	}
+	defer closeBody(answer)
+	switch {
+	case answer.ETag != want.Match, answer.Size >= 0 && answer.Size != v.size:
+		return nil, ErrChanged
+	case answer.Body == nil, answer.Offset != want.Offset:
+		return nil, errAnswer
+	}
+	bytes := make([]byte, want.Length)
+	if _, err := io.ReadFull(answer.Body, bytes); err != nil {
+		return nil, &brokenError{err}
+	}
+	return bytes, nil
 }
 
 // close ends the fetching and reports whether a part can be read. s may be nil.

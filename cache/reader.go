@@ -56,8 +56,8 @@ func (r *Reader) ReadAt(ctx context.Context, p []byte, off int64) (int, error) {
 	}
 	want := min(int64(len(p)), r.v.size-off)
 	n, err := r.fromFile(ctx, p[:want], off)
-	if w := r.v.window.Load(); err != nil && w != nil {
-		if err = w.read(ctx, p[:want], off); err == nil {
+	if unkept := r.v.ranges.Load(); err != nil && unkept != nil {
+		if err = unkept.read(ctx, p[:want], off); err == nil {
 			n = int(want)
 		}
 	}

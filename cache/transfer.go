@@ -300,8 +300,9 @@ func (t *transfer) append(p []byte) error {
 	return nil
 }
 
+// closeBody closes the body of an answer, which may be nil.
 func closeBody(content *archive.Content) {
-	if content.Body != nil {
+	if content != nil && content.Body != nil {
 		_ = content.Body.Close() // the rest is not needed
 	}
 }

@@ -39,8 +39,8 @@ type version struct {
 	// parts are fetched ahead of the download, nil for none. It never changes once a reader
 	// has the version.
 	parts *parts
-	// window serves the version in place of the file if the disk has no room for it, else nil.
-	window atomic.Pointer[window]
+	// ranges serves the version in place of the file if the disk has no room for it, else nil.
+	ranges atomic.Pointer[ranges]
 	// serial never changes.
 	serial uint64
 

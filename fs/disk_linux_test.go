@@ -104,53 +104,70 @@ func TestStatusShowsRefusals(t *testing.T) {
 	}
 }
 
-// A document that does not fit on the disk of the cache can still be read, and leaves the room to
-// others.
+// A document that does not fit on the disk of the cache is read range by range, or not at all if the service has no
+// ranges; a small one always. It leaves the room to others.
 func TestDocumentsThatTheDiskHasNoRoomFor(t *testing.T) {
 	t.Parallel()
 	content := make([]byte, 12<<20+77)
 	for i := range content {
 		content[i] = byte(i>>16 + i)
 	}
-	for name, shape := range map[string]hostile.ContentShape{
-		"parts":             {},
-		"no parts":          {Range: hostile.RangeIgnored},
-		"no ETag":           {ETag: hostile.ETagNone},
-		"parts are refused": {Range: hostile.RangeRefused},
-		"other parts":       {Range: hostile.RangeShifted},
-		"changing ETags":    {ETag: hostile.ETagChanging, Range: hostile.RangeIgnored},
-		"no length":         {Chunked: true, ETag: hostile.ETagNone, HeadStatus: 405},
+	for name, tt := range map[string]struct {
+		shape hostile.ContentShape
+		errno syscall.Errno
+	}{
+		"ranges":                   {},
+		"no length":                {shape: hostile.ContentShape{Chunked: true, HeadStatus: 405}},
+		"no ranges":                {shape: hostile.ContentShape{Range: hostile.RangeIgnored}, errno: syscall.ENOSPC},
+		"no ETag":                  {shape: hostile.ContentShape{ETag: hostile.ETagNone}, errno: syscall.ENOSPC},
+		"ranges are refused":       {shape: hostile.ContentShape{Range: hostile.RangeRefused}, errno: syscall.ENOSPC},
+		"other ranges":             {shape: hostile.ContentShape{Range: hostile.RangeShifted}, errno: syscall.ENOSPC},
+		"changing ETags":           {shape: hostile.ContentShape{ETag: hostile.ETagChanging, Range: hostile.RangeIgnored}, errno: syscall.EIO},
+		"neither length nor ETags": {shape: hostile.ContentShape{Chunked: true, ETag: hostile.ETagNone, HeadStatus: 405}, errno: syscall.ENOSPC},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			f := newForeign(t, hostile.Config{Content: shape})
+			f := newForeign(t, hostile.Config{Content: tt.shape})
 			f.AddDocument(f.bills, hostile.Document{Name: "large.bin", Content: content, Pages: 1})
+			f.AddDocument(f.bills, hostile.Document{Name: "medium.bin", Content: content[:3<<20], Pages: 1})
 			f.AddDocument(f.bills, hostile.Document{Name: "small.txt", Content: []byte("small"), Pages: 1})
-			disk := newDisk(t, "4m")
+			disk := newDisk(t, "2m")
 			own := get(cache.OpenContent(cache.Options{Dir: disk, Limit: 1 << 30}))(t)
 			t.Cleanup(func() { must(t, own.Close()) })
 			m := f.mount(t, func(o *fs.Options) { o.Content = own })
 			wantContent(t, m.path("Muster GmbH", "Rechnungen", "small.txt"), "small")
+			wantContent(t, m.path("Muster GmbH", "Rechnungen", "medium.bin"), string(content[:3<<20]))
 			large := m.path("Muster GmbH", "Rechnungen", "large.bin")
 			for range 2 {
-				if got := get(os.ReadFile(large))(t); !bytes.Equal(got, content) {
+				got, err := os.ReadFile(large)
+				if tt.errno != 0 {
+					wantErrno(t, "read without room", err, tt.errno)
+				} else if must(t, err); !bytes.Equal(got, content) {
 					t.Errorf("read %d bytes, or others", len(got))
 				}
 			}
-			r := get(os.Open(large))(t)
-			defer r.Close() //nolint:errcheck // it was only read
-			for _, off := range []int64{11 << 20, 77, 6 << 20} {
-				got := make([]byte, 1000)
-				get(r.ReadAt(got, off))(t)
-				if !bytes.Equal(got, content[off:off+1000]) {
-					t.Errorf("other bytes at %d", off)
-				}
+			if tt.errno == 0 {
+				wantRandomReads(t, large, content)
 			}
 			wantContent(t, m.path("Muster GmbH", "Rechnungen", "small.txt"), "small")
 			if used, _ := own.Usage(); used > 5 {
 				t.Errorf("%d bytes are kept", used)
 			}
 		})
+	}
+}
+
+// wantRandomReads reads here and there in a large file.
+func wantRandomReads(t *testing.T, path string, content []byte) {
+	t.Helper()
+	r := get(os.Open(path))(t)
+	defer r.Close() //nolint:errcheck // it was only read
+	for _, off := range []int64{11 << 20, 77, 6 << 20} {
+		got := make([]byte, 1000)
+		get(r.ReadAt(got, off))(t)
+		if !bytes.Equal(got, content[off:off+1000]) {
+			t.Errorf("other bytes at %d", off)
+		}
 	}
 }
 
