@@ -1,7 +1,9 @@
 package archive
 
 import (
+	"encoding/binary"
 	"encoding/json"
+	"hash/fnv"
 	"time"
 )
 
@@ -66,6 +68,28 @@ type Document struct {
 
 // Listed reports whether the service has shown the document in a list. Otherwise it is known from what was sent.
 func (d *Document) Listed() bool { return d.Pages != PagesUnknown }
+
+// Fingerprint tells states of a document's content apart by what a list says of them: number of pages, dates,
+// size and media type. An archived document can change at the service, too: pages are added to it, or it is split.
+// 0 stands for a content that may change while its list stays the same.
+type Fingerprint uint64
+
+// Unlisted is the fingerprint of a document that no list has shown since it was made here.
+const Unlisted Fingerprint = 1
+
+// Fingerprint returns the fingerprint of the document's content, Unlisted or a higher number.
+func (d *Document) Fingerprint() Fingerprint {
+	if !d.Listed() {
+		return Unlisted
+	}
+	said := make([]byte, 0, 64)
+	for _, n := range []int64{int64(d.Pages), d.Created.Unix(), d.Archived.Unix(), d.Size} {
+		said = binary.BigEndian.AppendUint64(said, uint64(n)) //nolint:gosec // the bits are kept
+	}
+	sum := fnv.New64a()
+	_, _ = sum.Write(append(said, d.ContentType...)) // a hash takes all
+	return max(Fingerprint(sum.Sum64()), Unlisted+1)
+}
 
 // DocumentData is the extended document (specification, endpoint 8).
 type DocumentData struct {

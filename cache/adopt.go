@@ -11,18 +11,19 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/archivefs/archivefs/archive"
 	"github.com/archivefs/archivefs/internal/durable"
 )
 
-// Adoption is a complete file that was uploaded to the service and does not change any more.
+// Adoption is a complete file that was uploaded to the service.
 type Adoption struct {
 	Path string
 	// ETag is the service's, empty if unknown.
 	ETag string
 	// Sum is the SHA-256 of the file in hexadecimal. If it is empty the file is read.
 	Sum string
-	// Final says that the content does not change any more at the service, as with Open.
-	Final bool
+	// Print is the fingerprint of the document if it is archived, as in Trust.
+	Print archive.Fingerprint
 }
 
 // Adopt makes a file the content of key. The file keeps its path, and the caller removes it once
@@ -102,7 +103,7 @@ func (c *Content) describe(key Key, a Adoption) (name fileName, modified time.Ti
 	case info.Size() > c.limit:
 		return fileName{}, time.Time{}, ErrTooLarge
 	}
-	name = fileName{key: key, size: info.Size(), fetched: c.now(), final: a.Final, etag: a.ETag, tag: newTag()}
+	name = fileName{key: key, size: info.Size(), fetched: c.now(), print: a.Print, etag: a.ETag, tag: newTag()}
 	if checkable(name.size) {
 		if name.check, err = a.check(f); err != nil {
 			return fileName{}, time.Time{}, err

@@ -26,15 +26,15 @@ func spooled(t *testing.T, data string) string {
 func TestAdopt(t *testing.T) {
 	s := newShelf(t, 100)
 	s.put(key(1), "before")
-	old := s.open(key(1), forever, unasked(t))
+	old := s.open(key(1), ever, unasked(t))
 	path := spooled(t, "as uploaded")
-	if err := s.Adopt(key(1), cache.Adoption{Path: path, ETag: `"e1"`, Final: true}); err != nil {
+	if err := s.Adopt(key(1), cache.Adoption{Path: path, ETag: `"e1"`, Print: forever.Print}); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.Remove(path); err != nil { // it is the caller's
 		t.Fatal(err)
 	}
-	r := s.open(key(1), forever, unasked(t))
+	r := s.open(key(1), ever, unasked(t))
 	wantBytes(t, r, "as uploaded")
 	wantBytes(t, old, "before")
 	if r.Serial() == old.Serial() {
@@ -47,7 +47,7 @@ func TestAdopt(t *testing.T) {
 	}
 
 	s.restart()
-	wantBytes(t, s.open(key(1), forever, unasked(t)), "as uploaded")
+	wantBytes(t, s.open(key(1), ever, unasked(t)), "as uploaded")
 	s.advance(time.Hour)
 	sv := script(notModified)
 	wantBytes(t, s.open(key(1), time.Minute, sv.fetch), "as uploaded")
@@ -59,23 +59,23 @@ func TestAdopt(t *testing.T) {
 func TestAdoptWinsOverADownloadUnderWay(t *testing.T) {
 	s := newShelf(t, 100)
 	st := newStream(10)
-	r := s.open(key(1), forever, st.fetch)
+	r := s.open(key(1), ever, st.fetch)
 	st.send("01234")
-	if err := s.Adopt(key(1), cache.Adoption{Path: spooled(t, "ours"), Final: true}); err != nil {
+	if err := s.Adopt(key(1), cache.Adoption{Path: spooled(t, "ours"), Print: forever.Print}); err != nil {
 		t.Fatal(err)
 	}
 	st.send("56789")
 	st.end()
 	wantBytes(t, r, "0123456789")
 	s.WaitIdle()
-	wantBytes(t, s.open(key(1), forever, unasked(t)), "ours")
+	wantBytes(t, s.open(key(1), ever, unasked(t)), "ours")
 }
 
 func TestAdoptMakesRoom(t *testing.T) {
 	s := newShelf(t, 20)
 	s.put(key(1), "0123456789")
 	s.put(key(2), "0123456789")
-	if err := s.Adopt(key(3), cache.Adoption{Path: spooled(t, "01234"), Final: true}); err != nil {
+	if err := s.Adopt(key(3), cache.Adoption{Path: spooled(t, "01234"), Print: forever.Print}); err != nil {
 		t.Fatal(err)
 	}
 	s.wantCached(2, 3)
@@ -86,13 +86,13 @@ func TestAdoptRefusals(t *testing.T) {
 	s := newShelf(t, 10)
 	s.put(key(1), "before")
 	large, directory := spooled(t, "0123456789a"), t.TempDir()
-	if err := s.Adopt(key(1), cache.Adoption{Path: large, Final: true}); !errors.Is(err, cache.ErrTooLarge) {
+	if err := s.Adopt(key(1), cache.Adoption{Path: large, Print: forever.Print}); !errors.Is(err, cache.ErrTooLarge) {
 		t.Fatalf("got %v, want ErrTooLarge", err)
 	}
-	if err := s.Adopt(key(1), cache.Adoption{Path: directory, Final: true}); err == nil {
+	if err := s.Adopt(key(1), cache.Adoption{Path: directory, Print: forever.Print}); err == nil {
 		t.Fatal("a directory was adopted")
 	}
-	if err := s.Adopt(key(1), cache.Adoption{Path: filepath.Join(directory, "absent"), Final: true}); !errors.Is(err, fs.ErrNotExist) {
+	if err := s.Adopt(key(1), cache.Adoption{Path: filepath.Join(directory, "absent"), Print: forever.Print}); !errors.Is(err, fs.ErrNotExist) {
 		t.Fatalf("got %v, want one that wraps fs.ErrNotExist", err)
 	}
 	for _, path := range []string{large, directory} {
@@ -100,7 +100,7 @@ func TestAdoptRefusals(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	wantBytes(t, s.open(key(1), forever, unasked(t)), "before")
+	wantBytes(t, s.open(key(1), ever, unasked(t)), "before")
 }
 
 func TestCopyFileFromAnotherFileSystem(t *testing.T) {
@@ -125,15 +125,15 @@ func TestCopyFileFromAnotherFileSystem(t *testing.T) {
 func TestAdoptTrustsTheCallersHash(t *testing.T) {
 	s := newShelf(t, 100)
 	sum := sha256.Sum256([]byte("as uploaded"))
-	if err := s.Adopt(key(1), cache.Adoption{Path: spooled(t, "as uploaded"), Sum: hex.EncodeToString(sum[:]), Final: true}); err != nil {
+	if err := s.Adopt(key(1), cache.Adoption{Path: spooled(t, "as uploaded"), Sum: hex.EncodeToString(sum[:]), Print: forever.Print}); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Adopt(key(2), cache.Adoption{Path: spooled(t, "damaged"), Sum: hex.EncodeToString(sum[:]), Final: true}); err != nil {
+	if err := s.Adopt(key(2), cache.Adoption{Path: spooled(t, "damaged"), Sum: hex.EncodeToString(sum[:]), Print: forever.Print}); err != nil {
 		t.Fatal(err)
 	}
 	s.restart()
-	wantBytes(t, s.open(key(1), forever, unasked(t)), "as uploaded")
-	wantBytes(t, s.open(key(2), forever, script(part(0, "fetched again", 13, "", nil)).fetch), "fetched again")
+	wantBytes(t, s.open(key(1), ever, unasked(t)), "as uploaded")
+	wantBytes(t, s.open(key(2), ever, script(part(0, "fetched again", 13, "", nil)).fetch), "fetched again")
 }
 
 func TestAdoptedFilesArePrivate(t *testing.T) {
@@ -143,7 +143,7 @@ func TestAdoptedFilesArePrivate(t *testing.T) {
 		if err := os.WriteFile(path, []byte("0123456789"), mode); err != nil {
 			t.Fatal(err)
 		}
-		if err := s.Adopt(key(1), cache.Adoption{Path: path, Final: true}); err != nil {
+		if err := s.Adopt(key(1), cache.Adoption{Path: path, Print: forever.Print}); err != nil {
 			t.Fatal(err)
 		}
 		info, err := os.Stat(s.files()[0])

@@ -32,7 +32,7 @@ func TestContentManyAtOnce(t *testing.T) {
 				case 0:
 					s.Remove(key(archive.ID(i)))
 				case 1:
-					if err := s.Adopt(key(archive.ID(i)), cache.Adoption{Path: spooled(t, data[i]), Final: true}); err != nil {
+					if err := s.Adopt(key(archive.ID(i)), cache.Adoption{Path: spooled(t, data[i]), Print: forever.Print}); err != nil {
 						t.Error(err)
 					}
 				default:

@@ -161,31 +161,35 @@ func (c *Content) Close() error {
 	return nil
 }
 
-// Final is the maxAge of a content that does not change any more.
-const Final time.Duration = -1
+// Trust says which content Open returns without asking the service.
+type Trust struct {
+	// Print is the fingerprint of an archived document: its content is trusted as long as lists show that. 0
+	// for a content that may change at any time.
+	Print archive.Fingerprint
+	// MaxAge is, without a Print, how long a content is trusted after it was fetched or validated.
+	MaxAge time.Duration
+}
 
 // Open returns a reader of the content of key: of the cached file, or of a download that it
 // starts or joins. It returns as soon as the exact size is known: when the answer begins and
 // announces its length, else when the download is complete.
 //
-// A cached content that was fetched longer than maxAge ago is validated first, by its ETag if
-// it has one. If it changed, the new content replaces it once it is complete; readers of the
-// old one keep the old bytes. A download that began longer than maxAge ago is not joined:
-// another one begins, and the older one serves its readers and is not kept. Final is the maxAge
-// of a content that does not change any more: a content that was fetched or validated with it
-// is trusted for ever, and any other is validated once.
+// A cached content that t does not trust is validated first, by its ETag if it has one. If it
+// changed, the new content replaces it once it is complete; readers of the old one keep the old
+// bytes. A download that t does not trust is not joined: another one begins, and the older one
+// serves its readers and is not kept.
 //
 // A download belongs to no single caller: when ctx ends, Open returns ctx's error and the
 // download goes on. When the last reader closes, a download is completed, unless less than
 // half of an announced length is there; then it is cancelled. A broken download is resumed, or
 // begun again when the service cannot tell that the content is still the same. Errors of fetch
 // are returned wrapped and not remembered.
-func (c *Content) Open(ctx context.Context, key Key, maxAge time.Duration, fetch Fetch) (*Reader, error) {
+func (c *Content) Open(ctx context.Context, key Key, t Trust, fetch Fetch) (*Reader, error) {
 	for {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		v, d, err := c.find(ctx, key, maxAge, fetch)
+		v, d, err := c.find(ctx, key, t, fetch)
 		if err != nil {
 			return nil, err
 		}
@@ -201,21 +205,24 @@ func (c *Content) Open(ctx context.Context, key Key, maxAge time.Duration, fetch
 }
 
 // find returns a version of key, held, or a download to wait for, which counts the caller.
-func (c *Content) find(ctx context.Context, key Key, maxAge time.Duration, fetch Fetch) (*version, *download, error) {
+func (c *Content) find(ctx context.Context, key Key, t Trust, fetch Fetch) (*version, *download, error) {
 	c.mu.Lock()
 	defer c.unlock()
 	if c.closing.Err() != nil {
 		return nil, nil, fmt.Errorf("content cache: %w", os.ErrClosed)
 	}
 	cached := c.versions[key]
-	if cached != nil && c.trusted(cached.fetched, cached.final, maxAge) && c.holdLocked(cached) {
+	if cached != nil && c.trusted(cached.fetched, cached.print, t) && c.holdLocked(cached) {
+		if cached.print == archive.Unlisted {
+			cached.describeLocked(c, func(n *fileName) { n.print = t.Print })
+		}
 		c.stats.Hits++
 		return cached, nil, nil
 	}
 	c.stats.Misses++
 	d := c.downloads[key]
-	if d == nil || !c.trusted(d.began, d.final, maxAge) {
-		d = c.startLocked(ctx, key, maxAge == Final, fetch)
+	if d == nil || !c.trusted(d.began, d.print, t) {
+		d = c.startLocked(ctx, key, t.Print, fetch)
 	}
 	if d.version != nil {
 		d.version.refs++ // open: the download has a reference of its own
@@ -225,14 +232,15 @@ func (c *Content) find(ctx context.Context, key Key, maxAge time.Duration, fetch
 	return nil, d, nil
 }
 
-// trusted reports whether a content that was fetched or validated at that time is trusted
-// for maxAge. A time in the future is not.
-func (c *Content) trusted(at time.Time, final bool, maxAge time.Duration) bool {
-	if maxAge == Final {
-		return final
+// trusted reports whether t trusts a content that was fetched or validated at that time, when its
+// document had that fingerprint. A time in the future is not trusted. A content that was uploaded from
+// here is that of the first list that shows its document.
+func (c *Content) trusted(at time.Time, print archive.Fingerprint, t Trust) bool {
+	if t.Print != 0 {
+		return print == t.Print || print == archive.Unlisted
 	}
 	age := c.now().Sub(at)
-	return age >= 0 && age <= maxAge
+	return age >= 0 && age <= t.MaxAge
 }
 
 // await waits until d knows its version and returns it, held.
@@ -304,15 +312,15 @@ func (c *Content) Lookup(key Key) (int64, bool) {
 	return v.size, true
 }
 
-// Trusted returns the length of the content that Open with that maxAge returns without
-// asking the service, if there is one and its length is known.
-func (c *Content) Trusted(key Key, maxAge time.Duration) (int64, bool) {
+// Trusted returns the length of the content that Open with t returns without asking the
+// service, if there is one and its length is known.
+func (c *Content) Trusted(key Key, t Trust) (int64, bool) {
 	c.mu.Lock()
 	defer c.unlock()
-	if v := c.versions[key]; v != nil && c.trusted(v.fetched, v.final, maxAge) {
+	if v := c.versions[key]; v != nil && c.trusted(v.fetched, v.print, t) {
 		return v.size, true
 	}
-	if d := c.downloads[key]; d != nil && d.version != nil && c.trusted(d.began, d.final, maxAge) { // Open joins it
+	if d := c.downloads[key]; d != nil && d.version != nil && c.trusted(d.began, d.print, t) { // Open joins it
 		return d.version.size, true
 	}
 	return 0, false

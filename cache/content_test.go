@@ -16,10 +16,10 @@ import (
 
 func TestContentIsDownloadedOnceAndSurvivesARestart(t *testing.T) {
 	s := newShelf(t, 100)
-	first := s.open(key(1), forever, whole("hello archive", `"e1"`))
+	first := s.open(key(1), ever, whole("hello archive", `"e1"`))
 	wantBytes(t, first, "hello archive")
 	s.WaitIdle()
-	second := s.open(key(1), forever, unasked(t))
+	second := s.open(key(1), ever, unasked(t))
 	wantBytes(t, second, "hello archive")
 	if first.Serial() != second.Serial() {
 		t.Fatal("the serial changed, the content did not")
@@ -28,7 +28,7 @@ func TestContentIsDownloadedOnceAndSurvivesARestart(t *testing.T) {
 
 	s.restart()
 	s.wantUsage(1, 13)
-	wantBytes(t, s.open(key(1), forever, unasked(t)), "hello archive")
+	wantBytes(t, s.open(key(1), ever, unasked(t)), "hello archive")
 	if size, ok := s.Lookup(key(1)); !ok || size != 13 {
 		t.Fatalf("Lookup: %d, %v", size, ok)
 	}
@@ -53,7 +53,7 @@ func TestContentFilesArePrivate(t *testing.T) {
 
 func TestReaderKeepsTheRulesOfReaderAt(t *testing.T) {
 	s := newShelf(t, 100)
-	r := s.open(key(1), forever, whole("0123456789", ""))
+	r := s.open(key(1), ever, whole("0123456789", ""))
 	tests := map[string]struct {
 		off  int64
 		n    int
@@ -85,14 +85,14 @@ func TestReaderKeepsTheRulesOfReaderAt(t *testing.T) {
 func TestContentOfNoBytes(t *testing.T) {
 	s := newShelf(t, 100)
 	s.put(key(1), "")
-	wantBytes(t, s.open(key(1), forever, unasked(t)), "")
+	wantBytes(t, s.open(key(1), ever, unasked(t)), "")
 	s.wantUsage(1, 0)
 }
 
 func TestReaderFollowsTheDownload(t *testing.T) {
 	s := newShelf(t, 100)
 	st := newStream(10)
-	r := s.open(key(1), forever, st.fetch)
+	r := s.open(key(1), ever, st.fetch)
 	if r.Size() != 10 || r.File() != nil {
 		t.Fatalf("size %d, file %v; want 10 and no file yet", r.Size(), r.File())
 	}
@@ -109,7 +109,7 @@ func TestReaderFollowsTheDownload(t *testing.T) {
 	if _, err := r.ReadAt(ctx, buf, 4); !errors.Is(err, context.Canceled) {
 		t.Fatalf("got %v from bytes that are not there, want context.Canceled", err)
 	}
-	later := s.open(key(1), forever, unasked(t))
+	later := s.open(key(1), ever, unasked(t))
 	st.send("56789")
 	st.end()
 	wantBytes(t, r, "0123456789")
@@ -126,7 +126,7 @@ func TestOpenWaitsForALengthThatIsNotAnnounced(t *testing.T) {
 	s := newShelf(t, 100)
 	st := newStream(archive.SizeUnknown)
 	opened := make(chan *cache.Reader)
-	go func() { opened <- s.open(key(1), forever, st.fetch) }()
+	go func() { opened <- s.open(key(1), ever, st.fetch) }()
 	st.send("some ")
 	select {
 	case <-opened:
@@ -187,9 +187,9 @@ func TestContentFailuresAreNotRemembered(t *testing.T) {
 func TestContentCloseEndsDownloads(t *testing.T) {
 	s := newShelf(t, 100)
 	s.put(key(2), "kept")
-	complete := s.open(key(2), forever, unasked(t))
+	complete := s.open(key(2), ever, unasked(t))
 	st := newStream(10)
-	r := s.open(key(1), forever, st.fetch)
+	r := s.open(key(1), ever, st.fetch)
 	st.send("0123456")
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
@@ -254,10 +254,10 @@ func TestContentThatCannotBeValidatedIsAnError(t *testing.T) {
 	s := newShelf(t, 100)
 	s.put(key(1), "old")
 	s.advance(time.Second)
-	if _, err := s.Open(t.Context(), key(1), 0, refuse(away)); !errors.Is(err, away) {
+	if _, err := s.Open(t.Context(), key(1), cache.Trust{}, refuse(away)); !errors.Is(err, away) {
 		t.Fatalf("got %v, want one that wraps %v", err, away)
 	}
-	wantBytes(t, s.open(key(1), forever, unasked(t)), "old")
+	wantBytes(t, s.open(key(1), ever, unasked(t)), "old")
 }
 
 // Trusted tells a length exactly when Open would not ask the service.
@@ -268,12 +268,77 @@ func TestTrustedIsWhatOpenDoesNotAskFor(t *testing.T) {
 	}
 	s.put(key(1), "four")
 	for _, step := range []struct {
-		age, maxAge time.Duration
-		want        bool
-	}{{0, time.Minute, true}, {time.Minute, time.Minute, true}, {time.Second, time.Minute, false}, {0, forever, true}} {
+		age   time.Duration
+		trust cache.Trust
+		want  bool
+	}{
+		{0, cache.Trust{MaxAge: time.Minute}, true},
+		{time.Minute, cache.Trust{MaxAge: time.Minute}, true},
+		{time.Second, cache.Trust{MaxAge: time.Minute}, false},
+		{0, forever, true},
+		{0, cache.Trust{Print: forever.Print + 1, MaxAge: time.Hour}, false},
+	} {
 		s.advance(step.age)
-		if size, ok := s.Trusted(key(1), step.maxAge); ok != step.want || ok && size != 4 {
-			t.Errorf("after %v more, trusted for %v: %d, %v", step.age, step.maxAge, size, ok)
+		if size, ok := s.Trusted(key(1), step.trust); ok != step.want || ok && size != 4 {
+			t.Errorf("after %v more, trusted for %v: %d, %v", step.age, step.trust, size, ok)
 		}
+	}
+}
+
+// A content is trusted as long as lists say the same of its document; then it is validated, and trusted again.
+// One that was uploaded from here is that of the first list that shows it, in a later process, too.
+func TestTrustedAsLongAsTheListingIsTheSame(t *testing.T) {
+	s := newShelf(t, 100)
+	open := func(of archive.Fingerprint, fetch cache.Fetch) string {
+		t.Helper()
+		r, err := s.Open(t.Context(), key(1), cache.Trust{Print: of}, fetch)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer r.Close() //nolint:errcheck // read only
+		b := make([]byte, r.Size())
+		if _, err := r.ReadAt(t.Context(), b, 0); err != nil && !errors.Is(err, io.EOF) {
+			t.Fatal(err)
+		}
+		return string(b)
+	}
+	if err := s.Adopt(key(1), cache.Adoption{Path: spooled(t, "ours"), ETag: `"e1"`, Print: archive.Unlisted}); err != nil {
+		t.Fatal(err)
+	}
+	for _, step := range []struct {
+		about string
+		of    archive.Fingerprint
+		fetch cache.Fetch
+		want  string
+	}{
+		{"not listed yet", archive.Unlisted, unasked(t), "ours"},
+		{"listed", 7, unasked(t), "ours"},
+		{"with another date", 8, notModified, "ours"},
+		{"the same", 8, unasked(t), "ours"},
+		{"with more pages", 9, whole("longer", `"e2"`), "longer"},
+		{"the same again", 9, unasked(t), "longer"},
+	} {
+		if got := open(step.of, step.fetch); got != step.want {
+			t.Errorf("%s: %q, want %q", step.about, got, step.want)
+		}
+		s.restart()
+	}
+}
+
+// What was uploaded and not read before a list showed it is not trusted once a list shows something else.
+func TestListedOnceAndThenChanged(t *testing.T) {
+	s := newShelf(t, 100)
+	if err := s.Adopt(key(1), cache.Adoption{Path: spooled(t, "ours"), Print: archive.Unlisted}); err != nil {
+		t.Fatal(err)
+	}
+	s.Kept.Listed(1, archive.Unlisted, 7)
+	for of, want := range map[archive.Fingerprint]bool{7: true, 8: false} {
+		if _, ok := s.Trusted(key(1), cache.Trust{Print: of}); ok != want {
+			t.Errorf("listed as %d it is trusted: %v", of, ok)
+		}
+	}
+	s.Kept.Listed(1, 7, 8)
+	if _, ok := s.Trusted(key(1), cache.Trust{MaxAge: time.Hour}); ok {
+		t.Error("what is in doubt is trusted")
 	}
 }

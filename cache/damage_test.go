@@ -52,7 +52,7 @@ func TestDamageIsFoundWithoutAskingTheService(t *testing.T) {
 	s.put(key(1), "0123456789")
 	overwrite(t, s.files()[0], "9876543210")
 	s.restart()
-	wantBytes(t, s.open(key(1), forever, whole("0123456789", "")), "0123456789")
+	wantBytes(t, s.open(key(1), ever, whole("0123456789", "")), "0123456789")
 	if got := s.Stats().Damaged; got != 1 {
 		t.Fatalf("%d damaged, want 1", got)
 	}
@@ -61,7 +61,7 @@ func TestDamageIsFoundWithoutAskingTheService(t *testing.T) {
 func TestFileCutOffUnderAReaderIsAnError(t *testing.T) {
 	s := newShelf(t, 100)
 	s.put(key(1), "0123456789")
-	r := s.open(key(1), forever, unasked(t))
+	r := s.open(key(1), ever, unasked(t))
 	overwrite(t, s.files()[0], "0123")
 	if n, err := r.ReadAt(t.Context(), make([]byte, 10), 0); err == nil {
 		t.Fatalf("read %d bytes of ten without an error", n)
@@ -88,8 +88,8 @@ func TestStartRemovesWhatIsNoContent(t *testing.T) {
 	}
 	s.restart()
 	s.wantUsage(2, 14)
-	wantBytes(t, s.open(key(1), forever, unasked(t)), "0123456789")
-	wantBytes(t, s.open(key(2), forever, unasked(t)), "kept")
+	wantBytes(t, s.open(key(1), ever, unasked(t)), "0123456789")
+	wantBytes(t, s.open(key(2), ever, unasked(t)), "kept")
 }
 
 func TestStartKeepsTheNewerOfTwoVersions(t *testing.T) {
@@ -102,7 +102,7 @@ func TestStartKeepsTheNewerOfTwoVersions(t *testing.T) {
 	overwrite(t, old, "old") // as a crash before its removal leaves it
 	s.restart()
 	s.wantUsage(1, 5)
-	wantBytes(t, s.open(key(1), forever, unasked(t)), "newer")
+	wantBytes(t, s.open(key(1), ever, unasked(t)), "newer")
 }
 
 func TestETagThatDoesNotFitIsNotKept(t *testing.T) {
@@ -124,7 +124,7 @@ func TestETagThatDoesNotFitIsNotKept(t *testing.T) {
 }
 
 func FuzzFileName(f *testing.F) {
-	f.Add("v3.4711.original.5.1714046400000000000.final.s47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU.ABCDEFGH.ImUxIg")
+	f.Add("v4.4711.original.5.1714046400000000000.7.s47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU.ABCDEFGH.ImUxIg")
 	f.Add("v3.-1.pdf.0.0.draft.c00000000..")
 	f.Add("v3.7.pdf.0.0.draft...")
 	f.Add("v3.01.pdf.0.0.draft.x..")
@@ -160,17 +160,17 @@ func (zeroReader) Read(p []byte) (int, error) {
 func TestLargeFilesAreKeptWithoutACheck(t *testing.T) {
 	const size = 64<<20 + 1 // 67108865
 	s := newShelf(t, 2*size)
-	s.open(key(1), forever, zeros(size))
-	s.open(key(2), forever, zeros(size-1))
+	s.open(key(1), ever, zeros(size))
+	s.open(key(2), ever, zeros(size-1))
 	s.WaitIdle()
 	for _, path := range s.files() {
-		checked := !strings.Contains(path, ".final..")
+		checked := !strings.Contains(path, ".7..")
 		if large := strings.Contains(path, ".67108865."); checked == large {
 			t.Errorf("%s: check in the name: %v", filepath.Base(path), checked)
 		}
 	}
 	s.restart()
-	r := s.open(key(1), forever, unasked(t))
+	r := s.open(key(1), ever, unasked(t))
 	if r.Size() != size || r.File() == nil {
 		t.Fatalf("%d bytes, want a file of %d", r.Size(), size)
 	}

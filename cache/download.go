@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"time"
 
 	"github.com/archivefs/archivefs/archive"
@@ -19,8 +18,8 @@ type download struct {
 	cancel context.CancelFunc
 	// began is just before the request: the answer is no older. It never changes.
 	began time.Time
-	// final says that the content could not change any more then. It never changes.
-	final bool
+	// print is the fingerprint of the document then, or 0. It never changes.
+	print archive.Fingerprint
 	// old is the version to validate, held, or nil.
 	old *version
 
@@ -35,9 +34,9 @@ type download struct {
 
 // startLocked starts the download of key, which validates a cached version.
 // +checklocks:c.mu
-func (c *Content) startLocked(ctx context.Context, key Key, final bool, fetch Fetch) *download {
+func (c *Content) startLocked(ctx context.Context, key Key, print archive.Fingerprint, fetch Fetch) *download {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	d := &download{c: c, key: key, fetch: fetch, cancel: cancel, began: c.now(), final: final, ready: make(chan struct{})}
+	d := &download{c: c, key: key, fetch: fetch, cancel: cancel, began: c.now(), print: print, ready: make(chan struct{})}
 	if old := c.versions[key]; old != nil && c.holdLocked(old) {
 		d.old = old
 	}
@@ -181,17 +180,7 @@ func (d *download) renew() {
 	defer c.unlock()
 	c.stats.Renewed++
 	if old := d.old; c.leaveLocked(d) && old.element != nil {
-		name := old.fileName
-		name.fetched, name.final = d.began, d.final
-		var err error
-		if old.local == "" {
-			err = os.Rename(c.path(old), name.path(c.dir))
-		}
-		if err != nil {
-			c.warnLocked(err)
-		} else {
-			old.fetched, old.final = name.fetched, name.final
-		}
+		old.describeLocked(c, func(n *fileName) { n.fetched, n.print = d.began, d.print })
 	}
 	d.settleLocked(d.old)
 	d.releaseOldLocked()

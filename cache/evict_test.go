@@ -28,7 +28,7 @@ func TestEvictionTakesTheLeastRecentlyOpened(t *testing.T) {
 	for id := archive.ID(1); id <= 3; id++ {
 		s.put(key(id), "0123456789")
 	}
-	_ = s.open(key(1), forever, unasked(t)).Close()
+	_ = s.open(key(1), ever, unasked(t)).Close()
 	s.put(key(4), "01234")
 	s.wantCached(1, 3, 4)
 	s.put(key(5), "0123456789abcde") // needs the room of one more
@@ -48,7 +48,7 @@ func TestEvictionOrderSurvivesARestart(t *testing.T) {
 		s.put(key(id), "0123456789")
 		s.advance(2 * time.Minute)
 	}
-	_ = s.open(key(1), forever, unasked(t)).Close()
+	_ = s.open(key(1), ever, unasked(t)).Close()
 	s.restart()
 	s.put(key(4), "0123456789")
 	s.wantCached(1, 3, 4)
@@ -69,13 +69,13 @@ func TestEvictionAtTheStartKeepsASmallerLimit(t *testing.T) {
 func TestEvictionSparesWhatIsOpen(t *testing.T) {
 	s := newShelf(t, 20)
 	s.put(key(1), "0123456789")
-	r := s.open(key(1), forever, unasked(t))
+	r := s.open(key(1), ever, unasked(t))
 	s.put(key(2), "0123456789")
 	s.put(key(3), "0123456789")
 	s.wantCached(1, 3)
 	wantBytes(t, r, "0123456789")
-	other := s.open(key(3), forever, unasked(t))
-	fourth := s.open(key(4), forever, whole("0123456789", ""))
+	other := s.open(key(3), ever, unasked(t))
+	fourth := s.open(key(4), ever, whole("0123456789", ""))
 	s.WaitIdle()
 	s.wantUsage(3, 30) // all in use: over the limit
 	_ = r.Close()
@@ -91,7 +91,7 @@ func TestRunningDownloadsCount(t *testing.T) {
 	s.put(key(1), half+half)
 	s.put(key(2), half+half)
 	st := newStream(2 * cache.Chunk)
-	s.open(key(3), forever, st.fetch)
+	s.open(key(3), ever, st.fetch)
 	s.wantCached(1, 2) // nothing has come yet
 	st.send(half)
 	st.send(half[1:]) // is taken when the first is written
@@ -108,9 +108,9 @@ func TestRunningDownloadsCount(t *testing.T) {
 func TestContentLargerThanTheLimitIsServedAndNotKept(t *testing.T) {
 	s := newShelf(t, 10)
 	large := strings.Repeat("large ", 10)
-	first := s.open(key(1), forever, whole(large, ""))
+	first := s.open(key(1), ever, whole(large, ""))
 	s.WaitIdle()
-	second := s.open(key(1), forever, unasked(t)) // while it is open it is shared
+	second := s.open(key(1), ever, unasked(t)) // while it is open it is shared
 	wantBytes(t, first, large)
 	_ = first.Close()
 	wantBytes(t, second, large)
@@ -120,7 +120,7 @@ func TestContentLargerThanTheLimitIsServedAndNotKept(t *testing.T) {
 	_ = second.Close()
 	s.wantUsage(0, 0)
 
-	r := s.open(key(1), forever, whole(large, ""))
+	r := s.open(key(1), ever, whole(large, ""))
 	_ = r.Close()
 	s.WaitIdle()
 	s.wantUsage(0, 0)
@@ -129,7 +129,7 @@ func TestContentLargerThanTheLimitIsServedAndNotKept(t *testing.T) {
 func TestRemoveLeavesReadersTheirBytes(t *testing.T) {
 	s := newShelf(t, 100)
 	s.put(key(1), "0123456789")
-	r := s.open(key(1), forever, unasked(t))
+	r := s.open(key(1), ever, unasked(t))
 	s.Remove(key(1))
 	s.Remove(key(1))
 	s.Remove(key(2))
@@ -137,7 +137,7 @@ func TestRemoveLeavesReadersTheirBytes(t *testing.T) {
 	if used, _ := s.Usage(); used != 10 || len(s.files()) != 0 {
 		t.Fatalf("%d bytes used, files %q; want 10 and none", used, s.files())
 	}
-	next := s.open(key(1), forever, whole("new", ""))
+	next := s.open(key(1), ever, whole("new", ""))
 	wantBytes(t, next, "new")
 	if next.Serial() == r.Serial() {
 		t.Fatal("the serial did not change")
@@ -150,10 +150,10 @@ func TestRemoveLeavesReadersTheirBytes(t *testing.T) {
 func TestRemoveDuringADownloadKeepsNothing(t *testing.T) {
 	s := newShelf(t, 100)
 	st := newStream(10)
-	r := s.open(key(1), forever, st.fetch)
+	r := s.open(key(1), ever, st.fetch)
 	st.send("01234")
 	s.Remove(key(1))
-	next := s.open(key(1), forever, whole("new", ""))
+	next := s.open(key(1), ever, whole("new", ""))
 	st.send("56789")
 	st.end()
 	wantBytes(t, r, "0123456789")
@@ -161,5 +161,5 @@ func TestRemoveDuringADownloadKeepsNothing(t *testing.T) {
 	_ = r.Close()
 	s.WaitIdle()
 	s.wantUsage(1, 3)
-	wantBytes(t, s.open(key(1), forever, unasked(t)), "new")
+	wantBytes(t, s.open(key(1), ever, unasked(t)), "new")
 }

@@ -32,7 +32,7 @@ func ExampleContent_Open() {
 	}
 	ctx, key := context.Background(), cache.Key{Document: 17, Representation: archive.Original}
 	for range 2 {
-		reader, err := content.Open(ctx, key, cache.Final, fetch)
+		reader, err := content.Open(ctx, key, cache.Trust{Print: 7}, fetch)
 		if err != nil {
 			panic(err)
 		}

@@ -10,16 +10,21 @@ import (
 	"github.com/archivefs/archivefs/archive"
 )
 
-// sizesBucket holds a big-endian int64 length for each key (encodeKey). Its name carries
-// the version of the format.
-const sizesBucket = "sizes.v1"
+// sizesBucket holds a big-endian int64 length and the fingerprint of the document for each key (encodeKey).
+// Its name carries the version of the format.
+const sizesBucket = "sizes.v2"
 
-// Facts keeps the lengths of contents in one file, for ever. They are written in batches in the
+// fact is the length of a content of an archived document.
+type fact struct {
+	size  int64 // archive.SizeUnknown for one that is to be forgotten
+	print archive.Fingerprint
+}
+
+// Facts keeps the lengths of contents of archived documents in one file, for ever. They are written in batches in the
 // background; a crash loses the newest few.
 type Facts struct {
-	db *database
-	// changes holds archive.SizeUnknown for a length to be forgotten.
-	changes *buffer[Key, int64]
+	db      *database
+	changes *buffer[Key, fact]
 }
 
 // OpenFacts opens the file of path, or makes it with permissions 0600. A file of another
@@ -34,41 +39,57 @@ func OpenFacts(path string) (*Facts, error) {
 	return f, nil
 }
 
-// Size returns the length in bytes learned for key. It reads memory, or the mapped file.
-func (f *Facts) Size(key Key) (int64, bool) {
-	if size, ok := f.changes.get(key); ok {
-		return size, size >= 0
+// Size returns the length in bytes learned for key while its document had that fingerprint, or was not
+// listed yet. It reads memory, or the mapped file.
+func (f *Facts) Size(key Key, print archive.Fingerprint) (int64, bool) {
+	known, ok := f.get(key)
+	switch {
+	case !ok, known.print != print && known.print != archive.Unlisted:
+		return 0, false
+	case known.print != print:
+		f.Learn(key, print, known.size)
 	}
-	size := archive.SizeUnknown
+	return known.size, true
+}
+
+func (f *Facts) get(key Key) (fact, bool) {
+	if known, ok := f.changes.get(key); ok {
+		return known, known.size >= 0
+	}
+	known := fact{size: archive.SizeUnknown}
 	err := f.db.view(func(tx *bbolt.Tx) error {
-		if v := tx.Bucket([]byte(sizesBucket)).Get(encodeKey(key)); len(v) == 8 {
-			size = int64(binary.BigEndian.Uint64(v)) //nolint:gosec // it was an int64
+		if v := tx.Bucket([]byte(sizesBucket)).Get(encodeKey(key)); len(v) == 16 {
+			known.size = int64(binary.BigEndian.Uint64(v)) //nolint:gosec // it was an int64
+			known.print = archive.Fingerprint(binary.BigEndian.Uint64(v[8:]))
 		}
 		return nil
 	})
-	return size, err == nil && size >= 0
+	return known, err == nil && known.size >= 0
 }
 
-// Learn remembers that the content of key has size bytes. A negative size is ignored.
-func (f *Facts) Learn(key Key, size int64) {
-	if known, ok := f.Size(key); size >= 0 && (!ok || known != size) {
-		f.changes.put(key, size, false, nil)
+// Learn remembers that the content of key has size bytes while its document has that fingerprint. A
+// negative size is ignored.
+func (f *Facts) Learn(key Key, print archive.Fingerprint, size int64) {
+	now := fact{size, print}
+	if known, ok := f.get(key); size >= 0 && (!ok || known != now) {
+		f.changes.put(key, now, false, nil)
 	}
 }
 
 // Forget removes what was learned for key.
 func (f *Facts) Forget(key Key) {
-	if _, ok := f.Size(key); ok {
-		f.changes.put(key, archive.SizeUnknown, true, nil)
+	if _, ok := f.get(key); ok {
+		f.changes.put(key, fact{size: archive.SizeUnknown}, true, nil)
 	}
 }
 
-func (f *Facts) write(sizes map[Key]int64) error {
+func (f *Facts) write(sizes map[Key]fact) error {
 	err := f.db.update(func(tx *bbolt.Tx) error {
-		for key, size := range sizes {
+		for key, known := range sizes {
 			var value []byte
-			if size >= 0 {
-				value = binary.BigEndian.AppendUint64(nil, uint64(size))
+			if known.size >= 0 {
+				value = binary.BigEndian.AppendUint64(nil, uint64(known.size))
+				value = binary.BigEndian.AppendUint64(value, uint64(known.print))
 			}
 			if err := put(tx.Bucket([]byte(sizesBucket)), encodeKey(key), value); err != nil {
 				return err

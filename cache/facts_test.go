@@ -10,6 +10,9 @@ import (
 	"github.com/archivefs/archivefs/cache"
 )
 
+// printed is the fingerprint of the documents of the tests.
+const printed archive.Fingerprint = 7
+
 func openFacts(t *testing.T, path string) *cache.Facts {
 	t.Helper()
 	f, err := cache.OpenFacts(path)
@@ -26,14 +29,14 @@ func openFacts(t *testing.T, path string) *cache.Facts {
 
 func wantSize(t *testing.T, f *cache.Facts, key cache.Key, want int64) {
 	t.Helper()
-	if size, ok := f.Size(key); !ok || size != want {
+	if size, ok := f.Size(key, printed); !ok || size != want {
 		t.Fatalf("%v: got %d, %v; want %d", key, size, ok, want)
 	}
 }
 
 func wantNoSize(t *testing.T, f *cache.Facts, key cache.Key) {
 	t.Helper()
-	if size, ok := f.Size(key); ok {
+	if size, ok := f.Size(key, printed); ok {
 		t.Fatalf("%v: got %d, want nothing", key, size)
 	}
 }
@@ -46,11 +49,11 @@ func TestFactsSurviveARestart(t *testing.T) {
 
 	f := openFacts(t, path)
 	wantNoSize(t, f, original)
-	f.Learn(original, 100)
-	f.Learn(pdf, 200)
-	f.Learn(empty, 0)
-	f.Learn(original, 1<<40)
-	f.Learn(pdf, archive.SizeUnknown)
+	f.Learn(original, printed, 100)
+	f.Learn(pdf, printed, 200)
+	f.Learn(empty, printed, 0)
+	f.Learn(original, printed, 1<<40)
+	f.Learn(pdf, printed, archive.SizeUnknown)
 	wantSize(t, f, original, 1<<40) // before it is written
 	if err := f.Close(); err != nil {
 		t.Fatal(err)
@@ -73,12 +76,29 @@ func TestFactsSurviveARestart(t *testing.T) {
 	}
 }
 
+// A length is known for as long as lists say the same of the document. What was learned before a list showed
+// it belongs to the first list.
+func TestFactsOfADocumentThatChanged(t *testing.T) {
+	f := openFacts(t, filepath.Join(t.TempDir(), "sizes.db"))
+	key := cache.Key{Document: 7, Representation: archive.Original}
+	f.Learn(key, archive.Unlisted, 5)
+	wantSize(t, f, key, 5)
+	if size, ok := f.Size(key, printed+1); ok {
+		t.Errorf("listed otherwise it still has %d bytes", size)
+	}
+	f.Learn(key, printed+1, 6)
+	wantNoSize(t, f, key)
+	if size, ok := f.Size(key, printed+1); !ok || size != 6 {
+		t.Errorf("got %d, %v; want 6", size, ok)
+	}
+}
+
 func TestFactsWriteManyInBatches(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "sizes.db")
 	f := openFacts(t, path)
 	const n = 2000
 	for i := range archive.ID(n) {
-		f.Learn(cache.Key{Document: i, Representation: archive.Original}, int64(i)*3)
+		f.Learn(cache.Key{Document: i, Representation: archive.Original}, printed, int64(i)*3)
 	}
 	for i := range archive.ID(n) {
 		wantSize(t, f, cache.Key{Document: i, Representation: archive.Original}, int64(i)*3)
@@ -99,7 +119,7 @@ func TestFactsReplaceABrokenFile(t *testing.T) {
 			key := cache.Key{Document: 1, Representation: archive.PDF}
 			f := openFacts(t, path)
 			for i := range archive.ID(5000) {
-				f.Learn(cache.Key{Document: i, Representation: archive.PDF}, 3)
+				f.Learn(cache.Key{Document: i, Representation: archive.PDF}, printed, 3)
 			}
 			if err := f.Close(); err != nil {
 				t.Fatal(err)
@@ -107,7 +127,7 @@ func TestFactsReplaceABrokenFile(t *testing.T) {
 			damage(t, path)
 			f = openFacts(t, path)
 			wantNoSize(t, f, key)
-			f.Learn(key, 5)
+			f.Learn(key, printed, 5)
 			wantSize(t, f, key, 5)
 		})
 	}

@@ -18,8 +18,11 @@ import (
 	"github.com/archivefs/archivefs/cache"
 )
 
-// forever is the maxAge of a content that never changes.
-const forever = cache.Final
+// forever trusts the content of an archived document, whose listing stays the same; ever is the maxAge that
+// stands for it.
+var forever = cache.Trust{Print: 7}
+
+const ever time.Duration = -1
 
 func key(id archive.ID) cache.Key {
 	return cache.Key{Document: id, Representation: archive.Original}
@@ -73,7 +76,11 @@ func (s *shelf) restart() {
 // open opens key and closes the reader at the end of the test, if nobody did before.
 func (s *shelf) open(k cache.Key, maxAge time.Duration, fetch cache.Fetch) *cache.Reader {
 	s.t.Helper()
-	r, err := s.Open(s.t.Context(), k, maxAge, fetch)
+	trust := cache.Trust{MaxAge: maxAge}
+	if maxAge == ever {
+		trust = forever
+	}
+	r, err := s.Open(s.t.Context(), k, trust, fetch)
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -90,7 +97,7 @@ func (s *shelf) put(k cache.Key, data string) {
 // putTagged is put with an ETag.
 func (s *shelf) putTagged(k cache.Key, data, etag string) {
 	s.t.Helper()
-	r := s.open(k, forever, whole(data, etag))
+	r := s.open(k, ever, whole(data, etag))
 	wantBytes(s.t, r, data)
 	_ = r.Close()
 	s.WaitIdle()

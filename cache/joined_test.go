@@ -16,7 +16,7 @@ func TestOldDownloadIsNotJoined(t *testing.T) {
 	s.advance(time.Minute)
 	joined := s.open(key(1), time.Minute, unasked(t)) // just young enough
 	s.advance(time.Second)
-	if size, ok := s.Trusted(key(1), time.Minute); ok {
+	if size, ok := s.Trusted(key(1), cache.Trust{MaxAge: time.Minute}); ok {
 		t.Errorf("%d bytes are trusted, although Open asks the service", size)
 	}
 	later := s.open(key(1), time.Minute, whole("new", `"e2"`))
@@ -62,12 +62,12 @@ func TestOldDownloadThatEndsFirstIsNotKept(t *testing.T) {
 func TestFinalDownloadIsJoined(t *testing.T) {
 	s := newShelf(t, 100)
 	st := newStream(5)
-	first := s.open(key(1), cache.Final, st.fetch)
+	first := s.open(key(1), ever, st.fetch)
 	s.advance(time.Hour)
-	if size, ok := s.Trusted(key(1), cache.Final); !ok || size != 5 {
+	if size, ok := s.Trusted(key(1), forever); !ok || size != 5 {
 		t.Errorf("trusted: %d, %v; want the 5 bytes under way", size, ok)
 	}
-	joined := s.open(key(1), cache.Final, unasked(t))
+	joined := s.open(key(1), ever, unasked(t))
 	st.send("final")
 	st.end()
 	wantBytes(t, first, "final")
@@ -90,18 +90,18 @@ func TestDraftIsValidatedWhenItIsFinal(t *testing.T) {
 			_ = draft.Close()
 			s.WaitIdle()
 			s.restart()
-			if _, ok := s.Trusted(key(1), cache.Final); ok {
+			if _, ok := s.Trusted(key(1), forever); ok {
 				t.Error("a draft is trusted for ever")
 			}
 			sv := script(tt.answer)
-			wantBytes(t, s.open(key(1), cache.Final, sv.fetch), tt.want)
+			wantBytes(t, s.open(key(1), ever, sv.fetch), tt.want)
 			if got := sv.asked(); len(got) != 1 || got[0] != (cache.Want{NoneMatch: `"e1"`}) {
 				t.Errorf("asked for %+v", got)
 			}
 			s.WaitIdle()
 			s.restart()
 			s.advance(time.Hour)
-			wantBytes(t, s.open(key(1), cache.Final, unasked(t)), tt.want)
+			wantBytes(t, s.open(key(1), ever, unasked(t)), tt.want)
 		})
 	}
 }
@@ -111,14 +111,14 @@ func TestDownloadOfADraftIsNotFinal(t *testing.T) {
 	s := newShelf(t, 100)
 	st := newStream(5)
 	draft := s.open(key(1), time.Minute, st.fetch)
-	final := s.open(key(1), cache.Final, whole("final", ""))
+	final := s.open(key(1), ever, whole("final", ""))
 	st.send("draft")
 	st.end()
 	wantBytes(t, draft, "draft")
 	wantBytes(t, final, "final")
 	_ = draft.Close()
 	s.WaitIdle()
-	wantBytes(t, s.open(key(1), cache.Final, unasked(t)), "final")
+	wantBytes(t, s.open(key(1), ever, unasked(t)), "final")
 }
 
 // What is trusted counts from when the service was asked, not from when it answered.

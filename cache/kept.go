@@ -1,9 +1,7 @@
 package cache
 
 import (
-	"fmt"
 	"maps"
-	"os"
 	"slices"
 	"time"
 
@@ -91,9 +89,10 @@ type Held struct {
 	Size int64
 	// Serial differs from an earlier one when the content was downloaded again.
 	Serial uint64
-	// Fetched is when it was requested or validated last. Final: it could not change any more then.
+	// Fetched is when it was requested or validated last, and Print the fingerprint of the document then, 0
+	// if it was not archived.
 	Fetched time.Time
-	Final   bool
+	Print   archive.Fingerprint
 	// Tagged says that it has an ETag, so that a validation need not download it again.
 	Tagged bool
 	// Sum is a checksum of the bytes, empty for a large content.
@@ -111,7 +110,7 @@ func (k *Keeping) Held(key Key) (Held, bool) {
 	if v == nil {
 		return Held{}, false
 	}
-	return Held{Size: v.size, Serial: v.serial, Fetched: v.fetched, Final: v.final, Tagged: v.etag != "", Sum: string(v.check), Kept: v.keep}, true
+	return Held{Size: v.size, Serial: v.serial, Fetched: v.fetched, Print: v.print, Tagged: v.etag != "", Sum: string(v.check), Kept: v.keep}, true
 }
 
 // Partly reports whether a download has brought a part of the content of key.
@@ -156,6 +155,22 @@ func (k *Keeping) Forget(doc archive.ID) {
 		if key.Representation == archive.Preview || key.Document == doc {
 			forgetLocked(k.c, key)
 			delete(k.wanted, key)
+		}
+	}
+}
+
+// Listed notes that a list shows a document with another fingerprint than before. What was put here before any
+// list showed it gets that fingerprint; everything else is validated before it is used again.
+func (k *Keeping) Listed(doc archive.ID, before, now archive.Fingerprint) {
+	k.c.mu.Lock()
+	defer k.c.unlock()
+	for _, r := range []archive.Representation{archive.Original, archive.PDF, archive.Data, archive.Text} {
+		switch v := k.c.versions[Key{Document: doc, Representation: r}]; {
+		case v == nil:
+		case before != archive.Unlisted:
+			v.describeLocked(k.c, func(n *fileName) { n.fetched = time.Unix(0, 0) })
+		case v.print == archive.Unlisted:
+			v.describeLocked(k.c, func(n *fileName) { n.print = now })
 		}
 	}
 }
@@ -241,13 +256,7 @@ func renameLocked(c *Content, v *version) {
 	if v.keep == v.kept || v.temp != "" || v.local != "" {
 		return
 	}
-	name := v.fileName
-	name.kept = v.keep
-	if err := os.Rename(c.path(v), name.path(c.dir)); err != nil {
-		c.warnLocked(fmt.Errorf("note whether a content is kept: %w", err))
-		return
-	}
-	v.kept = v.keep
+	v.describeLocked(c, func(n *fileName) { n.kept = v.keep })
 }
 
 // excessLocked returns by how many bytes the files that are not kept exceed the limit.

@@ -40,7 +40,7 @@ func TestKeptContentsAreNotEvicted(t *testing.T) {
 	s.wantKept(3, 86)
 	s.wantCached(1, 2, 3, 4)
 	held, ok := s.Kept.Held(key(3))
-	if !ok || !held.Kept || held.Size != 66 || !held.Final || held.Tagged {
+	if !ok || !held.Kept || held.Size != 66 || held.Print != forever.Print || held.Tagged {
 		t.Errorf("held is %+v, %v", held, ok)
 	}
 
@@ -104,7 +104,7 @@ func TestKeptContentsStaySo(t *testing.T) {
 func TestKeepWhileItIsDownloaded(t *testing.T) {
 	s := newShelf(t, 10)
 	st := newStream(39)
-	r := s.open(key(1), forever, st.fetch)
+	r := s.open(key(1), ever, st.fetch)
 	st.send("a content ")
 	st.send("that is ")
 	if !s.Kept.Partly(key(1)) || s.Kept.Downloading() != 1 {

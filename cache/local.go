@@ -41,7 +41,7 @@ func (d *download) receiveLocal(etag string, size int64) bool {
 	if f == nil {
 		return false
 	}
-	v := c.completeVersion(fileName{key: d.key, size: size, fetched: d.began, final: d.final, etag: etag})
+	v := c.completeVersion(fileName{key: d.key, size: size, fetched: d.began, print: d.print, etag: etag})
 	v.local, v.file, v.refs = path, f, 1
 	c.mu.Lock()
 	defer c.unlock()
@@ -69,7 +69,7 @@ func (c *Content) adoptLocal(key Key, a Adoption) bool {
 		return false
 	}
 	_ = f.Close() // it was not read
-	v := c.completeVersion(fileName{key: key, size: info.Size(), fetched: c.now(), final: a.Final, etag: etag})
+	v := c.completeVersion(fileName{key: key, size: info.Size(), fetched: c.now(), print: a.Print, etag: etag})
 	v.local = path
 	c.mu.Lock()
 	defer c.unlock()

@@ -44,12 +44,12 @@ func TestContentsOfAServiceOnThisMachine(t *testing.T) {
 	s := newShelf(t, 10)
 	st := s.local(t)
 	sum := st.keep("longer than the limit")
-	r := s.open(key(1), forever, whole("longer than the limit", `"`+sum+`"`))
+	r := s.open(key(1), ever, whole("longer than the limit", `"`+sum+`"`))
 	wantBytes(t, r, "longer than the limit")
 	if r.File() == nil || r.File().Name() != st.file(sum) {
 		t.Errorf("read from %v", r.File())
 	}
-	again := s.open(key(1), forever, unasked(t))
+	again := s.open(key(1), ever, unasked(t))
 	if again.Serial() != r.Serial() {
 		t.Error("it is another content at the next open")
 	}
@@ -75,15 +75,15 @@ func TestContentsThatTheServiceHasNoFileOf(t *testing.T) {
 	s := newShelf(t, 100)
 	st := s.local(t)
 	sum := st.keep("here")
-	wantBytes(t, s.open(key(1), forever, whole("other", `"`+sum+`"`)), "other") // of another length
-	wantBytes(t, s.open(key(2), forever, whole("tagged", `"tag"`)), "tagged")
-	wantBytes(t, s.open(key(3), forever, whole("untagged", "")), "untagged")
-	r := s.open(key(4), forever, whole("here", `"`+sum+`"`))
+	wantBytes(t, s.open(key(1), ever, whole("other", `"`+sum+`"`)), "other") // of another length
+	wantBytes(t, s.open(key(2), ever, whole("tagged", `"tag"`)), "tagged")
+	wantBytes(t, s.open(key(3), ever, whole("untagged", "")), "untagged")
+	r := s.open(key(4), ever, whole("here", `"`+sum+`"`))
 	_ = r.Close()
 	if err := os.Remove(st.file(sum)); err != nil {
 		t.Fatal(err)
 	}
-	wantBytes(t, s.open(key(4), forever, whole("new", "")), "new")
+	wantBytes(t, s.open(key(4), ever, whole("new", "")), "new")
 	if n := s.Stats().Damaged; n != 0 {
 		t.Errorf("%d damaged", n)
 	}
@@ -96,7 +96,7 @@ func TestAdoptingWhatTheServiceKeeps(t *testing.T) {
 		t.Fatal(err)
 	}
 	b := sha256.Sum256([]byte("old"))
-	if err := s.Adopt(key(1), cache.Adoption{Path: old, Sum: hex.EncodeToString(b[:]), Final: true}); err != nil {
+	if err := s.Adopt(key(1), cache.Adoption{Path: old, Sum: hex.EncodeToString(b[:]), Print: forever.Print}); err != nil {
 		t.Fatal(err)
 	}
 	s.wantUsage(1, 3)

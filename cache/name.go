@@ -19,7 +19,7 @@ import (
 )
 
 // nameVersion begins every file name; a change of the format changes it.
-const nameVersion = "v3"
+const nameVersion = "v4"
 
 // maxETag is the longest ETag, in bytes, that fits into a file name (255 bytes, with the
 // other fields at their longest). A longer one is not kept.
@@ -30,18 +30,17 @@ var errName = errors.New("not the name of a cached content")
 // fileName describes a cached file in its name, so that one rename publishes bytes and
 // description together:
 //
-//	v3.ID.REPRESENTATION.SIZE.FETCHED.STATE.CHECK.TAG.ETAG
+//	v4.ID.REPRESENTATION.SIZE.FETCHED.STATE.CHECK.TAG.ETAG
 //
-// FETCHED is when the request was sent, in nanoseconds since 1970; STATE is "final" for a
-// content that could not change any more then, else "draft", and ends in "-kept" if the content is
-// kept; CHECK is a check, empty for a
+// FETCHED is when the request was sent, in nanoseconds since 1970; STATE is the fingerprint of an
+// archived document, in hexadecimal, 0 for any other, and ends in "-kept" if the content is kept; CHECK is a check, empty for a
 // large file (maxCheck); TAG makes the name unique, so that no other file ever has it; ETAG is
 // in unpadded base64url (RFC 4648, section 5).
 type fileName struct {
 	key     Key
 	size    int64
 	fetched time.Time
-	final   bool
+	print   archive.Fingerprint
 	kept    bool
 	check   check
 	etag    string
@@ -72,10 +71,7 @@ func (n fileName) String() string {
 const keptSuffix = "-kept"
 
 func (n fileName) state() string {
-	text := "draft"
-	if n.final {
-		text = "final"
-	}
+	text := strconv.FormatUint(uint64(n.print), 16)
 	if n.kept {
 		text += keptSuffix
 	}
@@ -92,16 +88,18 @@ func parseFileName(s string) (fileName, error) {
 	rep, repErr := parseRepresentation(f[2])
 	size, sizeErr := strconv.ParseInt(f[3], 10, 64)
 	fetched, fetchedErr := strconv.ParseInt(f[4], 10, 64)
+	state, kept := strings.CutSuffix(f[5], keptSuffix)
+	print, printErr := strconv.ParseUint(state, 16, 64)
 	etag, etagErr := base64.RawURLEncoding.DecodeString(f[8])
-	if err := errors.Join(idErr, repErr, sizeErr, fetchedErr, etagErr); err != nil {
+	if err := errors.Join(idErr, repErr, sizeErr, fetchedErr, printErr, etagErr); err != nil {
 		return fileName{}, errName
 	}
 	n := fileName{
 		key:     Key{Document: archive.ID(id), Representation: rep},
 		size:    size,
 		fetched: time.Unix(0, fetched),
-		final:   strings.HasPrefix(f[5], "final"),
-		kept:    strings.HasSuffix(f[5], keptSuffix),
+		print:   archive.Fingerprint(print),
+		kept:    kept,
 		check:   check(f[6]),
 		etag:    string(etag),
 		tag:     f[7],

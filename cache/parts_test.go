@@ -78,7 +78,7 @@ func (s *farService) wantPart(t *testing.T, r *cache.Reader, off, n int64) {
 // Who reads the end of a large content first, as PDF readers do, does not wait for the rest.
 func TestTheEndIsReadBeforeTheDownloadComesToIt(t *testing.T) {
 	s, sv := newShelf(t, 1<<30), newFarService()
-	r := s.open(key(1), forever, sv.fetch)
+	r := s.open(key(1), ever, sv.fetch)
 	size := int64(len(sv.content))
 	sv.wantPart(t, r, size-100, 100) // the last part and the one before
 	sv.wantPart(t, r, 6<<20, 77)
@@ -96,7 +96,7 @@ func TestTheEndIsReadBeforeTheDownloadComesToIt(t *testing.T) {
 	s.WaitIdle()
 	s.wantUsage(1, size)
 	s.restart()
-	wantBytes(t, s.open(key(1), forever, unasked(t)), string(sv.content))
+	wantBytes(t, s.open(key(1), ever, unasked(t)), string(sv.content))
 }
 
 // Where parts cannot be had, or are not of the same content, the download is waited for.
@@ -126,7 +126,7 @@ func TestPartsThatCannotBeHad(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s, sv := newShelf(t, 1<<30), newFarService()
 			sv.part, sv.etag = tt.part, tt.etag
-			r := s.open(key(1), forever, sv.fetch)
+			r := s.open(key(1), ever, sv.fetch)
 			var readers sync.WaitGroup
 			for range 3 {
 				readers.Go(func() { sv.wantPart(t, r, 6<<20, 77) })
@@ -150,7 +150,7 @@ func TestPartsThatCannotBeHad(t *testing.T) {
 func TestChangedAfterAPartWasRead(t *testing.T) {
 	s, sv := newShelf(t, 1<<30), newFarService()
 	broken := true
-	r := s.open(key(1), forever, func(ctx context.Context, w cache.Want) (*archive.Content, error) {
+	r := s.open(key(1), ever, func(ctx context.Context, w cache.Want) (*archive.Content, error) {
 		c, err := sv.fetch(ctx, w)
 		switch {
 		case w.Length > 0:

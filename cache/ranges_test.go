@@ -143,7 +143,7 @@ func TestContentsThatTheDiskHasNoRoomForAreRead(t *testing.T) {
 			s, sv := newShelf(t, 1<<30), tt.service.begin()
 			s.put(key(2), "stays")
 			s.full(tt.after, tt.after == 0)
-			r := s.open(key(1), forever, sv.fetch)
+			r := s.open(key(1), ever, sv.fetch)
 			size := int64(len(sv.content))
 			if err := r.Wait(t.Context()); !errors.Is(err, cache.ErrNotKept) {
 				t.Errorf("wait: %v", err)
@@ -156,7 +156,7 @@ func TestContentsThatTheDiskHasNoRoomForAreRead(t *testing.T) {
 			sv.wantAt(t, r, 3, size/2)          // the start again, over several blocks
 			var readers sync.WaitGroup
 			for range 4 {
-				other := s.open(key(1), forever, sv.fetch)
+				other := s.open(key(1), ever, sv.fetch)
 				readers.Go(func() {
 					for range 5 {
 						off := rand.Int64N(size - 1000)
@@ -212,7 +212,7 @@ func TestNothingIsDroppedForWhatFindsNoRoom(t *testing.T) {
 	s, sv := newShelf(t, 1<<30), (&wideService{etag: `"one"`}).begin()
 	s.put(key(2), "stays")
 	s.full(cache.BlockSize, true)
-	r := s.open(key(1), forever, sv.fetch)
+	r := s.open(key(1), ever, sv.fetch)
 	sv.wantAt(t, r, 7, 70)
 	_ = r.Close()
 	s.WaitIdle()
@@ -226,7 +226,7 @@ func TestNothingIsDroppedForWhatFindsNoRoom(t *testing.T) {
 func TestARangeIsRequestedOnceForAllThatIsReadOfIt(t *testing.T) {
 	s, sv := newShelf(t, 1<<30), (&wideService{etag: `"one"`}).begin()
 	s.full(0, true)
-	r := s.open(key(1), forever, sv.fetch)
+	r := s.open(key(1), ever, sv.fetch)
 	size := int64(len(sv.content))
 	for off := int64(0); off < size; off += 128 << 10 {
 		sv.wantAt(t, r, off, min(4<<10, size-off))
@@ -249,7 +249,7 @@ func TestAContentThatChangesWhileItIsReadByRanges(t *testing.T) {
 		t.Run(fmt.Sprint(after), func(t *testing.T) {
 			s, sv := newShelf(t, 1<<30), (&wideService{etag: `"one"`}).begin()
 			s.full(after, after == 0)
-			r := s.open(key(1), forever, sv.fetch)
+			r := s.open(key(1), ever, sv.fetch)
 			wantBytes(t, r, string(sv.content))
 			sv.change(cache.BlockSize + 1)
 			if _, err := r.ReadAt(t.Context(), make([]byte, 2*cache.BlockSize), 0); !errors.Is(err, cache.ErrChanged) {
@@ -264,7 +264,7 @@ func TestASmallContentThatChangesWhenTheDiskIsFull(t *testing.T) {
 	s, sv := newShelf(t, 1<<30), (&wideService{small: true}).begin()
 	s.full(2*cache.Chunk, false)
 	first := true
-	r := s.open(key(1), forever, func(ctx context.Context, w cache.Want) (*archive.Content, error) {
+	r := s.open(key(1), ever, func(ctx context.Context, w cache.Want) (*archive.Content, error) {
 		if !first {
 			sv.change(3)
 		}
@@ -281,7 +281,7 @@ func TestARangeThatTheServiceRefuses(t *testing.T) {
 	s.full(0, true)
 	gone := &archive.Error{Op: "content", Kind: archive.KindNotFound}
 	var refused bool
-	r := s.open(key(1), forever, func(ctx context.Context, w cache.Want) (*archive.Content, error) {
+	r := s.open(key(1), ever, func(ctx context.Context, w cache.Want) (*archive.Content, error) {
 		if refused {
 			return nil, gone
 		}
@@ -300,7 +300,7 @@ func TestAReaderOfARangeLeaves(t *testing.T) {
 	s, sv := newShelf(t, 1<<30), (&wideService{etag: `"one"`}).begin()
 	s.full(0, true)
 	arrive := make(chan struct{})
-	r := s.open(key(1), forever, func(ctx context.Context, w cache.Want) (*archive.Content, error) {
+	r := s.open(key(1), ever, func(ctx context.Context, w cache.Want) (*archive.Content, error) {
 		if w.Length > 0 {
 			<-arrive
 		}
@@ -320,7 +320,7 @@ func TestARangeWhoseAnswerStandsStill(t *testing.T) {
 	s, sv := newShelf(t, 1<<30), (&wideService{etag: `"one"`}).begin()
 	s.full(0, true)
 	still := &archive.Error{Op: "content", Kind: archive.KindTimeout}
-	r := s.open(key(1), forever, func(ctx context.Context, w cache.Want) (*archive.Content, error) {
+	r := s.open(key(1), ever, func(ctx context.Context, w cache.Want) (*archive.Content, error) {
 		c, err := sv.fetch(ctx, w)
 		c.Body = closing{failing{still}, sv}
 		return c, err

@@ -70,7 +70,7 @@ func (d *download) newTransfer(content *archive.Content) (*transfer, error) {
 	f, err := c.createTemp(d.key)
 	v := &version{
 		fileName: fileName{
-			key: d.key, size: max(content.Size, archive.SizeUnknown), fetched: d.began, final: d.final, etag: content.ETag, tag: newTag(),
+			key: d.key, size: max(content.Size, archive.SizeUnknown), fetched: d.began, print: d.print, etag: content.ETag, tag: newTag(),
 		},
 		serial: c.serial.Add(1), file: f, refs: 1, download: d,
 	}

@@ -70,12 +70,12 @@ func TestBrokenDownloadsAreTakenUpAgain(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := newShelf(t, 100)
 			sv := script(tt.answers...)
-			wantBytes(t, s.open(key(1), forever, sv.fetch), "0123456789")
+			wantBytes(t, s.open(key(1), ever, sv.fetch), "0123456789")
 			if got := sv.asked(); !slices.Equal(got, tt.wants) {
 				t.Fatalf("asked for %+v, want %+v", got, tt.wants)
 			}
 			s.restart()
-			wantBytes(t, s.open(key(1), forever, unasked(t)), "0123456789")
+			wantBytes(t, s.open(key(1), ever, unasked(t)), "0123456789")
 		})
 	}
 }
@@ -108,7 +108,7 @@ func TestDownloadsThatCannotBeCompletedFail(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := newShelf(t, 100)
 			sv := script(tt.answers...)
-			r := s.open(key(1), forever, sv.fetch)
+			r := s.open(key(1), ever, sv.fetch)
 			if _, err := r.ReadAt(t.Context(), make([]byte, 10), 0); !errors.Is(err, tt.want) {
 				t.Fatalf("got %v, want one that wraps %v", err, tt.want)
 			}
@@ -147,7 +147,7 @@ func TestWaitsBetweenTriesGrow(t *testing.T) {
 		return nil
 	})
 	answers := append([]cache.Fetch{part(0, "0123", 10, `"e"`, errBroken)}, slices.Repeat([]cache.Fetch{refuse(away)}, 5)...)
-	r := s.open(key(1), forever, script(answers...).fetch)
+	r := s.open(key(1), ever, script(answers...).fetch)
 	if _, err := r.ReadAt(t.Context(), make([]byte, 10), 0); !errors.Is(err, away) {
 		t.Fatalf("got %v, want one that wraps %v", err, away)
 	}
@@ -161,7 +161,7 @@ func TestFullDiskDropsWhatNobodyUses(t *testing.T) {
 	s := newShelf(t, 100)
 	s.put(key(1), "unused")
 	s.put(key(2), "in use")
-	used := s.open(key(2), forever, unasked(t))
+	used := s.open(key(2), ever, unasked(t))
 	s.SetWrite(func(f *os.File, p []byte, off int64) (int, error) {
 		if _, ok := s.Lookup(key(1)); ok {
 			n, err := f.WriteAt(p[:1], off)
@@ -169,12 +169,12 @@ func TestFullDiskDropsWhatNobodyUses(t *testing.T) {
 		}
 		return f.WriteAt(p, off)
 	})
-	wantBytes(t, s.open(key(3), forever, whole("finds room", "")), "finds room")
+	wantBytes(t, s.open(key(3), ever, whole("finds room", "")), "finds room")
 	wantBytes(t, used, "in use")
 
 	s.WaitIdle()
 	s.SetWrite(func(*os.File, []byte, int64) (int, error) { return 0, syscall.ENOSPC })
-	r := s.open(key(4), forever, whole("finds none", ""))
+	r := s.open(key(4), ever, whole("finds none", ""))
 	wantBytes(t, r, "finds none")
 	_ = r.Close()
 	s.WaitIdle()
@@ -184,7 +184,7 @@ func TestFullDiskDropsWhatNobodyUses(t *testing.T) {
 func TestLastReaderCancelsLessThanHalf(t *testing.T) {
 	s := newShelf(t, 100)
 	st := newStream(10)
-	first, second := s.open(key(1), forever, st.fetch), s.open(key(1), forever, st.fetch)
+	first, second := s.open(key(1), ever, st.fetch), s.open(key(1), ever, st.fetch)
 	st.send("0123")
 	_ = first.Close()
 	st.send("4") // half: but what counts is when the last one leaves
@@ -195,10 +195,10 @@ func TestLastReaderCancelsLessThanHalf(t *testing.T) {
 	st.send("56789")
 	st.end()
 	s.WaitIdle()
-	wantBytes(t, s.open(key(1), forever, unasked(t)), "0123456789")
+	wantBytes(t, s.open(key(1), ever, unasked(t)), "0123456789")
 
 	st = newStream(10)
-	r := s.open(key(2), forever, st.fetch)
+	r := s.open(key(2), ever, st.fetch)
 	st.send("0123")
 	if _, err := r.ReadAt(t.Context(), make([]byte, 4), 0); err != nil {
 		t.Fatal(err)
@@ -206,7 +206,7 @@ func TestLastReaderCancelsLessThanHalf(t *testing.T) {
 	_ = r.Close()
 	_ = r.Close() // does nothing
 	<-st.ended
-	wantBytes(t, s.open(key(2), forever, whole("anew", "")), "anew")
+	wantBytes(t, s.open(key(2), ever, whole("anew", "")), "anew")
 	s.WaitIdle()
 	s.wantUsage(2, 14)
 }

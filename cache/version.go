@@ -32,7 +32,7 @@ var errDamaged = errors.New("cached file is damaged")
 // download is filling it.
 type version struct {
 	// fileName describes the version. Key and size never change once a reader has it. The rest
-	// belongs to the download until the file is complete; after that only fetched, final and kept
+	// belongs to the download until the file is complete; after that only fetched, print and kept
 	// change, guarded by Content.mu.
 	fileName
 	progress progress
@@ -93,6 +93,20 @@ func (c *Content) path(v *version) string {
 		return v.temp
 	}
 	return v.path(c.dir)
+}
+
+// describeLocked changes what the name of v's file says.
+// +checklocks:c.mu
+func (v *version) describeLocked(c *Content, change func(*fileName)) {
+	name := v.fileName
+	change(&name)
+	if v.local == "" && v.temp == "" {
+		if err := os.Rename(c.path(v), name.path(c.dir)); err != nil {
+			c.warnLocked(fmt.Errorf("describe a content anew: %w", err))
+			return
+		}
+	}
+	v.fileName = name
 }
 
 // publish gives the complete file of v its name.

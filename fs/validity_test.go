@@ -1,11 +1,14 @@
 package fs_test
 
 import (
+	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/archivefs/archivefs/fs"
 	"github.com/archivefs/archivefs/internal/testing/hostile"
@@ -47,6 +50,82 @@ func TestChangedAndArchivedAtTheService(t *testing.T) {
 	if n := f.Count("GET", "/document/{id}/pdf"); n != 0 {
 		t.Errorf("what cannot change is asked for %d times", n)
 	}
+}
+
+// Pages are added to an archived document, or its content is replaced: the next listing says so, and a reader gets
+// the new content, with its length. Nothing is requested again of a document that is listed as before.
+func TestAnArchivedDocumentChangesAtTheService(t *testing.T) {
+	for name, change := range map[string]func(d *hostile.Document){
+		"pages are added":         func(d *hostile.Document) { d.Pages, d.Content = 3, []byte("one, two, three") },
+		"its content is replaced": func(d *hostile.Document) { d.Archived, d.Content = d.Archived.Add(time.Hour), []byte("replaced") },
+		"it is split":             func(d *hostile.Document) { d.Pages, d.Content = 1, []byte("o") },
+	} {
+		for _, sizes := range []bool{true, false} {
+			t.Run(fmt.Sprintf("%s, sizes %v", name, sizes), func(t *testing.T) {
+				t.Parallel()
+				f := newForeign(t, hostile.Config{List: hostile.ListShape{Sizes: sizes}})
+				id := f.AddDocument(f.bills, hostile.Document{Name: "a.txt", Pages: 2, Content: []byte("one, two"), Archived: time.Now().Add(-time.Hour)})
+				f.AddDocument(f.bills, hostile.Document{Name: "b.txt", Pages: 2, Content: []byte("as it was")})
+				m, c := f.slow(t)
+				changed, same := m.path("Muster GmbH", "Rechnungen", "a.txt"), m.path("Muster GmbH", "Rechnungen", "b.txt")
+				wantContent(t, changed, "one, two")
+				wantContent(t, same, "as it was")
+				heals(t, "both are cached", func() bool { return m.fs.Status().Cache.Content.Files == 2 })
+				want := ""
+				f.Change(id, func(d *hostile.Document) {
+					change(d)
+					want = string(d.Content)
+				})
+				c.advance(2 * longTTL)
+				f.Reset()
+				names(t, filepath.Dir(changed))
+				wantContent(t, changed, want)
+				if size := get(os.Stat(changed))(t).Size(); size != int64(len(want)) {
+					t.Errorf("size %d, want %d", size, len(want))
+				}
+				wantContent(t, same, "as it was")
+				if n := f.Count("GET", "/document/{id}/pdf"); n != 1 {
+					t.Errorf("%d contents were requested, want the changed one", n)
+				}
+			})
+		}
+	}
+}
+
+// What a program has open stays what it was when pages are added at the service; who opens it now gets them.
+func TestAnOpenDocumentChangesAtTheService(t *testing.T) {
+	t.Parallel()
+	f := newForeign(t, hostile.Config{})
+	id := f.AddDocument(f.bills, hostile.Document{Name: "a.txt", Pages: 1, Content: []byte("one"), Archived: time.Now()})
+	m, c := f.slow(t)
+	path := m.path("Muster GmbH", "Rechnungen", "a.txt")
+	open := get(os.Open(path))(t)
+	f.Change(id, func(d *hostile.Document) { d.Pages, d.Content = 2, []byte("one, two") })
+	c.advance(2 * longTTL)
+	names(t, filepath.Dir(path))
+	wantContent(t, path, "one, two")
+	if b := get(io.ReadAll(open))(t); string(b) != "one" {
+		t.Errorf("what was open has become %q", b)
+	}
+	must(t, open.Close())
+}
+
+// An inbox document is split: what is left of it keeps its id, and is not read as before because it was
+// read a moment ago.
+func TestAnInboxDocumentIsSplit(t *testing.T) {
+	t.Parallel()
+	f := newForeign(t, hostile.Config{})
+	id := f.AddDocument(f.inbox, hostile.Document{Name: "scan.txt", Pages: 2, Content: []byte("one, two")})
+	m, c := f.slow(t)
+	path := m.path("inboxes", "Administrator", "scan.txt")
+	wantContent(t, path, "one, two")
+	heals(t, "it is cached", func() bool { return m.fs.Status().Cache.Content.Files == 1 })
+	c.advance(longTTL - time.Second)
+	wantContent(t, path, "one, two")
+	f.Change(id, func(d *hostile.Document) { d.Pages, d.Content = 1, []byte("one") })
+	c.advance(2 * time.Second)
+	names(t, filepath.Dir(path))
+	wantContent(t, path, "one")
 }
 
 // The data of an archived document shows changes by others.

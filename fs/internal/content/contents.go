@@ -84,10 +84,11 @@ func New(ctx context.Context, c Config) *Contents {
 		reps.Kept = c.Known.Representation()
 	}
 	vanishing := &Vanishing{ctx: ctx}
-	contents := &Contents{
+	contents := new(Contents)
+	*contents = Contents{
 		Tree: tree.New(tree.Config{
 			Service: service, Reps: reps, Lengths: &view.Lengths{Representations: reps, Facts: c.Facts}, Started: c.Now(),
-			Staged: c.Staged, Changed: c.Changed, Vanished: vanishing.From, Expanded: c.Memory.Expanded, NewLeaf: c.NewLeaf, NewestPlain: c.NewestPlain, Working: c.Working,
+			Staged: c.Staged, Changed: c.Changed, Vanished: vanishing.From, Altered: contents.altered, Expanded: c.Memory.Expanded, NewLeaf: c.NewLeaf, NewestPlain: c.NewestPlain, Working: c.Working,
 		}),
 		Content: c.Content, Facts: c.Facts, Errnos: errno.NewLog(c.Log, c.Now),
 		Walks: prefetch.NewWalks(ctx, prefetch.Options{
@@ -105,26 +106,26 @@ func New(ctx context.Context, c Config) *Contents {
 }
 
 // open opens the content of key. What is kept serves while the service is away, however old it is.
-func (c *Contents) open(ctx context.Context, key cache.Key, maxAge time.Duration) (*cache.Reader, error) {
-	r, err := c.request(ctx, key, maxAge)
+func (c *Contents) open(ctx context.Context, key cache.Key, t cache.Trust) (*cache.Reader, error) {
+	r, err := c.request(ctx, key, t)
 	if archive.Away(err) {
 		if held, ok := c.Content.Kept.Held(key); ok && held.Kept {
-			return c.request(ctx, key, math.MaxInt64)
+			return c.request(ctx, key, cache.Trust{MaxAge: math.MaxInt64})
 		}
 	}
 	return r, err
 }
 
-// request opens the content of key, from the service unless the cached one is young enough.
-func (c *Contents) request(ctx context.Context, key cache.Key, maxAge time.Duration) (*cache.Reader, error) {
-	r, err := c.Content.Open(ctx, key, maxAge, func(ctx context.Context, w cache.Want) (*archive.Content, error) {
+// request opens the content of key, from the service unless t trusts the cached one.
+func (c *Contents) request(ctx context.Context, key cache.Key, t cache.Trust) (*cache.Reader, error) {
+	r, err := c.Content.Open(ctx, key, t, func(ctx context.Context, w cache.Want) (*archive.Content, error) {
 		content, err := c.Service.Archive.Content(ctx, archive.ContentRequest{
 			Document: key.Document, Representation: key.Representation, Offset: w.Offset, Length: w.Length, Match: w.Match, NoneMatch: w.NoneMatch,
 		})
 		return content, c.Service.Answered(err)
 	})
-	if err == nil && maxAge == cache.Final {
-		c.Facts.Learn(key, r.Size())
+	if err == nil && t.Print != 0 {
+		c.Facts.Learn(key, t.Print, r.Size())
 	}
 	return r, err
 }
@@ -152,22 +153,21 @@ func (c *Contents) first(doc archive.ID, open func(archive.Representation) (*cac
 	return nil, err
 }
 
-// Immutable reports whether a representation never changes. Those of an archived document do not,
-// except its data and its text.
-func Immutable(rep archive.Representation, archived bool) bool {
-	return rep != archive.Data && rep != archive.Text && archived
+// Renew opens a document as a file of it would be read, but trusts no content that can change while its
+// listing stays the same, however young it is. of is the fingerprint of an archived document.
+func (c *Contents) Renew(ctx context.Context, doc archive.ID, of archive.Fingerprint) (*cache.Reader, error) {
+	return c.first(doc, func(rep archive.Representation) (*cache.Reader, error) {
+		return c.request(ctx, cache.Key{Document: doc, Representation: rep}, cache.Trust{Print: of})
+	})
 }
 
-// Renew opens a document as a file of it would be read, but trusts no content that can change,
-// however young it is.
-func (c *Contents) Renew(ctx context.Context, doc archive.ID, archived bool) (*cache.Reader, error) {
-	return c.first(doc, func(rep archive.Representation) (*cache.Reader, error) {
-		maxAge := time.Duration(0)
-		if Immutable(rep, archived) {
-			maxAge = cache.Final
-		}
-		return c.request(ctx, cache.Key{Document: doc, Representation: rep}, maxAge)
-	})
+// altered is tree.Config.Altered.
+func (c *Contents) altered(d *tree.Dir, name string, before, now *archive.Document) {
+	c.Content.Kept.Listed(now.ID, before.Fingerprint(), now.Fingerprint())
+	if before.Listed() {
+		c.dataChanged(now.ID)
+		c.Service.Work.Go(func() { c.thumbnails.Remove(d.PathOf(name)) })
+	}
 }
 
 // Cached says how much of the content that a file shows is on this machine.

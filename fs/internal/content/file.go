@@ -23,9 +23,11 @@ type File struct {
 	As *control.Rendition
 	// content is the serial of the content in the kernel's page cache, 0 when unknown.
 	content uint64 // +checklocks:Mu
-	// opened is the exact length found by the last open; Sized says whether there is one.
-	opened int64 // +checklocks:Mu
-	Sized  bool  // +checklocks:Mu
+	// opened is the exact length found by the last open; Sized says whether there is one. openedOf is the
+	// document's fingerprint then.
+	opened   int64               // +checklocks:Mu
+	openedOf archive.Fingerprint // +checklocks:Mu
+	Sized    bool                // +checklocks:Mu
 	// kernelSize is the length that the kernel was last given.
 	kernelSize int64 // +checklocks:Mu
 	// Reading is the content that open handles read, nil while none does.
@@ -96,22 +98,23 @@ func (f *File) FormerSize() (size int64, ok bool) {
 	return f.Env.Content.Lookup(f.Key())
 }
 
-// CurrentSize returns the exact length that a reader gets, if it is known without a request. The length
-// of an immutable content is kept; any other is trusted only as long as the cached content itself.
+// CurrentSize returns the exact length that a reader gets, if it is known without a request. The length of
+// an archived content is trusted as long as its document has the same fingerprint; any other only as long as
+// the cached content itself.
 func (f *File) CurrentSize() (size int64, ok bool) {
 	if up := f.Pending(); up != nil {
 		return up.Size(), true
 	}
 	doc, key := f.Document(), f.Key()
-	immutable := f.Immutable(key.Representation)
-	if size, open, ok := f.OpenedSize(); ok && (open || immutable) {
+	trust := f.Trust(key.Representation)
+	if size, open, ok := f.OpenedSize(); ok && (open || trust.Print != 0) {
 		return size, true
 	}
-	if size, ok := f.Env.Content.Trusted(key, f.MaxAge(key.Representation)); ok {
+	if size, ok := f.Env.Content.Trusted(key, trust); ok {
 		return size, true
 	}
-	if immutable {
-		if size, ok := f.Env.Facts.Size(key); ok {
+	if trust.Print != 0 {
+		if size, ok := f.Env.Facts.Size(key, trust.Print); ok {
 			return size, true
 		}
 	}
@@ -136,7 +139,7 @@ func (f *File) LearnSize(ctx context.Context) {
 		}
 	}
 	if d, _ := f.Place(); d != nil {
-		d.Lengths().Learn(ctx, f.Document().ID, shownEntries(d.Entries()))
+		d.Lengths().Learn(ctx, f.Document(), shownEntries(d.Entries()))
 	}
 }
 
@@ -170,12 +173,13 @@ func (l shownEntries) Len() int { return len(l) }
 
 func (l shownEntries) Document(i int) *archive.Document { return l[i].Doc.Load() }
 
-// OpenedSize returns the length found by the last open; open says whether handles still read that
-// content.
+// OpenedSize returns the length found by the last open, unless the document has been listed otherwise since;
+// open says whether handles still read that content.
 func (f *File) OpenedSize() (size int64, open, ok bool) {
 	f.Mu.Lock()
 	defer f.Mu.Unlock()
-	return f.opened, f.Reading != nil, f.Sized
+	open = f.Reading != nil
+	return f.opened, open, f.Sized && (open || f.openedOf == f.Doc.Fingerprint())
 }
 
 // Tell notes the length that the kernel is given, and reports whether it had another one.
@@ -289,7 +293,7 @@ func (f *File) ReadNext(pid uint32) {
 	if key.Representation == archive.Data {
 		return
 	}
-	_, cached := f.Env.Content.Trusted(key, f.MaxAge(key.Representation))
+	_, cached := f.Env.Content.Trusted(key, f.Trust(key.Representation))
 	n := f.Env.ReadAhead.Opening(pid, Walked{d, f.Env}, key.Document, cached)
 	if n <= 0 || !f.Env.Reps.Settled() {
 		return
@@ -338,21 +342,25 @@ func (f *File) Missed(err error) error {
 	return err
 }
 
-// Immutable reports whether a representation of the document never changes.
-func (f *File) Immutable(rep archive.Representation) bool { return Immutable(rep, f.Archived()) }
+// Immutable reports whether a representation of the document does not change as long as its listing does not.
+func (f *File) Immutable(rep archive.Representation) bool { return f.Trust(rep).Print != 0 }
 
-// MaxAge returns how long a cached representation is used without revalidation: for ever if it is
-// immutable, else for the TTL.
-func (f *File) MaxAge(rep archive.Representation) time.Duration {
-	if f.Immutable(rep) {
-		return cache.Final
+// Trust returns when a cached representation is used without validation.
+func (f *File) Trust(rep archive.Representation) cache.Trust {
+	trust := cache.Trust{MaxAge: f.Env.Service.TTL}
+	switch {
+	case rep == archive.Data || rep == archive.Text: // they change while the listing stays the same
+	case f.As != nil:
+		trust.Print = f.As.Print
+	case f.Archived():
+		trust.Print = f.Document().Fingerprint()
 	}
-	return f.Env.Service.TTL
+	return trust
 }
 
 // openAs opens the content in one representation.
 func (f *File) openAs(ctx context.Context, doc archive.ID, rep archive.Representation) (*cache.Reader, error) {
-	r, err := f.Env.open(ctx, cache.Key{Document: doc, Representation: rep}, f.MaxAge(rep))
+	r, err := f.Env.open(ctx, cache.Key{Document: doc, Representation: rep}, f.Trust(rep))
 	if err != nil {
 		return nil, err
 	}
@@ -414,13 +422,13 @@ func (f *File) Measure(ctx context.Context) error {
 
 // measured notes the length of the file's rendition.
 func (f *File) measured(size int64) {
-	if f.Immutable(f.As.Key.Representation) {
-		f.Env.Facts.Learn(f.As.Key, size)
+	if of := f.Trust(f.As.Key.Representation).Print; of != 0 {
+		f.Env.Facts.Learn(f.As.Key, of, size)
 	}
 	f.Mu.Lock()
 	defer f.Mu.Unlock()
 	if f.Reading == nil {
-		f.opened, f.Sized = size, true
+		f.opened, f.openedOf, f.Sized = size, f.Doc.Fingerprint(), true
 	}
 }
 
@@ -487,7 +495,7 @@ func (f *File) enter(r *cache.Reader, writes, direct bool) (v *Reader, same bool
 	default:
 		f.Reading = &Reading{reader: r, Direct: f.Way == ByKernel}
 	}
-	f.content, f.opened, f.Sized = r.Serial(), r.Size(), true
+	f.content, f.opened, f.openedOf, f.Sized = r.Serial(), r.Size(), f.Doc.Fingerprint(), true
 	return f.viewLocked(writes), same
 }
 

@@ -100,7 +100,7 @@ func (w Walked) fetch(e *tree.Entry) bool {
 	}
 	f := w.LeafOf(e).Holder.(readableHolder).asReadable()
 	key := f.Key()
-	if _, there := w.Env.Content.Trusted(key, f.MaxAge(key.Representation)); there {
+	if _, there := w.Env.Content.Trusted(key, f.Trust(key.Representation)); there {
 		return false
 	}
 	size, _ := f.CurrentSize() // 0 if unknown: then the answer tells

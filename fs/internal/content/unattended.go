@@ -24,7 +24,7 @@ func (f *File) Unattended(pid uint32) error {
 	}
 	doc := f.Document().ID
 	rep := f.Env.Reps.Of(doc)
-	if _, here := f.Env.Content.Trusted(cache.Key{Document: doc, Representation: rep}, f.MaxAge(rep)); here {
+	if _, here := f.Env.Content.Trusted(cache.Key{Document: doc, Representation: rep}, f.Trust(rep)); here {
 		return nil
 	}
 	switch callers.Of(pid) {

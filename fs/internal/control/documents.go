@@ -22,7 +22,8 @@ type about struct {
 	doc             archive.Document
 	pages           []archive.ID // of the pages that have one
 	mandator        string
-	archived, inbox bool // as in Rendition
+	archived, inbox bool                // as in Rendition
+	print           archive.Fingerprint // as in Rendition
 }
 
 // about requests the data of a document. The listing of its folder takes precedence: it has lengths
@@ -46,6 +47,9 @@ func (t *Tree) about(ctx context.Context, id archive.ID) (about, error) {
 		a.archived, a.inbox = archived, !archived
 		if doc != nil {
 			a.doc = *doc
+		}
+		if doc != nil && archived {
+			a.print = doc.Fingerprint()
 		}
 	}
 	return a, nil
@@ -96,9 +100,11 @@ func idName(id archive.ID) string { return strconv.FormatInt(int64(id), 10) }
 type Rendition struct {
 	Key  cache.Key
 	Path string // from the top of the mount
-	// Archived: the document is known to be in an archived folder, so its content never changes.
-	// Inbox: as far as is known it is in an inbox.
+	// Archived: the document is known to be in an archived folder. Inbox: as far as is known it is in an
+	// inbox.
 	Archived, Inbox bool
+	// Print is the fingerprint of an archived document that was listed, else 0.
+	Print archive.Fingerprint
 }
 
 // renditions are the files in the directory of a document.
@@ -119,7 +125,7 @@ func pageName(index int) string { return fmt.Sprintf("%04d.jpg", index+1) }
 
 // rendition returns the file at a path.
 func (t *Tree) rendition(a *about, path string, key cache.Key) Measured {
-	return t.mount.Rendition(Rendition{Key: key, Path: path, Archived: a.archived, Inbox: a.inbox}, &a.doc)
+	return t.mount.Rendition(Rendition{Key: key, Path: path, Archived: a.archived, Inbox: a.inbox, Print: a.print}, &a.doc)
 }
 
 // documents has a directory for each document, named by its id. It lists nothing, because an

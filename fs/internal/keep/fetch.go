@@ -173,7 +173,7 @@ func (k *Keeper) one(ctx context.Context, it *item) (size int64, err error) {
 	k.own.Add(1)
 	defer k.own.Add(-1)
 	before, here := k.Contents.Content.Kept.Held(it.key)
-	r, err := k.Contents.Renew(ctx, it.key.Document, it.archived)
+	r, err := k.Contents.Renew(ctx, it.key.Document, it.print)
 	if err != nil {
 		return 0, err
 	}

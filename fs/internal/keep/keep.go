@@ -57,7 +57,7 @@ type Keeper struct {
 	fickle atomic.Bool
 	// prints have what the listing said of documents that can change. aways counts rounds in a row that
 	// lacked a listing because the service is away. Only rounds use them.
-	prints map[archive.ID]uint64
+	prints map[archive.ID]archive.Fingerprint
 	aways  int
 
 	mu sync.Mutex
@@ -85,7 +85,7 @@ func New(ctx context.Context, c Config) *Keeper {
 	}
 	k := &Keeper{
 		Config: c, ctx: ctx, back: make(chan struct{}, 1), wake: make(chan struct{}, 1),
-		instead: map[archive.ID]archive.Representation{}, prints: map[archive.ID]uint64{}, validated: map[cache.Key]cache.Held{},
+		instead: map[archive.ID]archive.Representation{}, prints: map[archive.ID]archive.Fingerprint{}, validated: map[cache.Key]cache.Held{},
 		marks: c.State.Kept(), changed: true,
 	}
 	if len(k.marks) > 0 && k.Known != nil {

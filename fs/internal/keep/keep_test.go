@@ -99,14 +99,16 @@ func TestOutdated(t *testing.T) {
 		return cache.Held{Size: 5, Fetched: now.Add(-age), Tagged: tagged}
 	}
 	for name, tt := range map[string]struct {
-		archived bool
-		size     int64
-		held     cache.Held
-		fickle   bool
-		want     bool
+		print  archive.Fingerprint
+		size   int64
+		held   cache.Held
+		fickle bool
+		want   bool
 	}{
-		"archived since":                    {archived: true, size: 5, held: held(0, true), want: true},
-		"archived":                          {archived: true, size: 5, held: cache.Held{Size: 5, Final: true}},
+		"archived since":                    {print: 7, size: 5, held: held(0, true), want: true},
+		"archived":                          {print: 7, size: 5, held: cache.Held{Size: 5, Print: 7}},
+		"archived, and not listed then":     {print: 7, size: 5, held: cache.Held{Size: 5, Print: archive.Unlisted}},
+		"archived, and listed otherwise":    {print: 7, size: 5, held: cache.Held{Size: 5, Print: 8}, want: true},
 		"young, with an ETag":               {size: 5, held: held(time.Minute, true)},
 		"old, with an ETag":                 {size: 5, held: held(9*time.Minute, true), want: true},
 		"old, with an ETag of no use":       {size: 5, held: held(9*time.Minute, true), fickle: true},
@@ -117,7 +119,7 @@ func TestOutdated(t *testing.T) {
 		"without one, and very old":         {size: 5, held: held(25*time.Hour, false), want: true},
 	} {
 		k.fickle.Store(tt.fickle)
-		it := &item{key: cache.Key{Document: 1, Representation: archive.Original}, archived: tt.archived, size: tt.size}
+		it := &item{key: cache.Key{Document: 1, Representation: archive.Original}, print: tt.print, size: tt.size}
 		if got := k.outdated(it, tt.held); got != tt.want {
 			t.Errorf("%s: %v", name, got)
 		}

@@ -3,7 +3,6 @@ package keep
 import (
 	"context"
 	"fmt"
-	"hash/fnv"
 	"math"
 	"slices"
 	"time"
@@ -109,7 +108,7 @@ type plan struct {
 	keys map[cache.Key]bool
 	// pins are the folders whose listings are needed, seen those whose documents were listed.
 	pins, seen map[archive.ID]bool
-	prints     map[archive.ID]uint64
+	prints     map[archive.ID]archive.Fingerprint
 	todo       []item
 	// total counts all documents, and found and marks those of each mark that was found.
 	total *Count
@@ -124,19 +123,19 @@ type plan struct {
 
 // item is a content to be fetched or validated.
 type item struct {
-	key      cache.Key
-	archived bool
-	size     int64 // archive.SizeUnknown if the service does not tell it
-	had      int64 // bytes that are here
-	missing  bool  // it is not here, or has changed since
-	dir      *tree.Dir
-	under    []*Count // that count it
+	key     cache.Key
+	print   archive.Fingerprint // of an archived document, else 0
+	size    int64               // archive.SizeUnknown if the service does not tell it
+	had     int64               // bytes that are here
+	missing bool                // it is not here, or has changed since
+	dir     *tree.Dir
+	under   []*Count // that count it
 }
 
 // list finds out what is to be kept, and lets go what is not.
 func (k *Keeper) list(ctx context.Context) *plan {
 	p := &plan{
-		keys: map[cache.Key]bool{}, pins: map[archive.ID]bool{0: true}, seen: map[archive.ID]bool{}, prints: map[archive.ID]uint64{},
+		keys: map[cache.Key]bool{}, pins: map[archive.ID]bool{0: true}, seen: map[archive.ID]bool{}, prints: map[archive.ID]archive.Fingerprint{},
 		marks: map[state.KeptID]*Mark{}, total: new(Count),
 	}
 	for _, visit := range k.locate(ctx, p) {
@@ -346,8 +345,8 @@ func (k *Keeper) add(p *plan, d *tree.Dir, doc *archive.Document, under []*Count
 		return
 	}
 	it := item{
-		key:      cache.Key{Document: doc.ID, Representation: k.Contents.Reps.Of(doc.ID)},
-		archived: d.Kind().Archives(), size: archive.SizeUnknown, dir: d, under: p.under(state.KeptID{Document: true, ID: doc.ID}, under),
+		key:  cache.Key{Document: doc.ID, Representation: k.Contents.Reps.Of(doc.ID)},
+		size: archive.SizeUnknown, dir: d, under: p.under(state.KeptID{Document: true, ID: doc.ID}, under),
 	}
 	k.mu.Lock()
 	if rep := k.instead[doc.ID]; rep != 0 {
@@ -363,7 +362,9 @@ func (k *Keeper) add(p *plan, d *tree.Dir, doc *archive.Document, under []*Count
 		it.size = size
 	}
 	changed := false
-	if doc.Listed() && !content.Immutable(it.key.Representation, it.archived) {
+	if d.Kind().Archives() && it.key.Representation != archive.Data {
+		it.print = doc.Fingerprint()
+	} else if doc.Listed() {
 		changed = k.changedPrint(p, doc)
 	}
 	held, here := k.Contents.Content.Kept.Held(it.key)
@@ -382,11 +383,9 @@ func (k *Keeper) add(p *plan, d *tree.Dir, doc *archive.Document, under []*Count
 
 // changedPrint reports whether the listing of a document says something else than in an earlier round.
 func (k *Keeper) changedPrint(p *plan, doc *archive.Document) bool {
-	sum := fnv.New64a()
-	_, _ = fmt.Fprintf(sum, "%d %d %d %d %s", doc.Size, doc.Pages, doc.Created.UnixNano(), doc.Archived.UnixNano(), doc.ContentType) // a hash takes all
-	p.prints[doc.ID] = sum.Sum64()
+	p.prints[doc.ID] = doc.Fingerprint()
 	before, known := k.prints[doc.ID]
-	return known && before != sum.Sum64()
+	return known && before != p.prints[doc.ID]
 }
 
 // compare finds out whether a content was downloaded again in the last round although it had an ETag and
@@ -405,8 +404,8 @@ func (k *Keeper) compare(key cache.Key, now cache.Held) {
 func (k *Keeper) outdated(it *item, held cache.Held) bool {
 	age := k.Contents.Service.Now().Sub(held.Fetched)
 	switch {
-	case content.Immutable(it.key.Representation, it.archived):
-		return !held.Final
+	case it.print != 0:
+		return held.Print != it.print && held.Print != archive.Unlisted
 	case held.Tagged && !k.fickle.Load():
 		return age >= k.Interval/2
 	}

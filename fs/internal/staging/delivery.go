@@ -437,15 +437,19 @@ func (s *Area) cacheBytes(up *spool.Upload, id archive.ID) {
 	if id != 0 && r.Had == "" {
 		s.keepTime(&r, id)
 		key := cache.Key{Document: id, Representation: archive.Original}
+		of := archive.Unlisted
+		if r.Inbox {
+			of = 0
+		}
 		err := up.Verify() // an upload that was confirmed before a crash of the machine may have lost its data
 		if err == nil {
-			err = s.Content.Adopt(key, cache.Adoption{Path: up.DataPath(), Sum: r.SHA256, Final: !r.Inbox})
+			err = s.Content.Adopt(key, cache.Adoption{Path: up.DataPath(), Sum: r.SHA256, Print: of})
 		}
 		if err != nil {
 			s.Service.Log.Debugf("cache document %d: %v", id, err)
 		}
-		if !r.Inbox {
-			s.Facts.Learn(key, r.Size)
+		if of != 0 {
+			s.Facts.Learn(key, of, r.Size)
 		}
 		if r.Replace != 0 {
 			s.rewritten(id)

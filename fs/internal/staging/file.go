@@ -72,10 +72,11 @@ func (f *File) OpenLater(a content.Access) (h *Handle, size int64) {
 		return nil, 0
 	}
 	key := f.Key()
-	if !f.Immutable(key.Representation) {
+	trust := f.Trust(key.Representation)
+	if trust.Print == 0 {
 		return nil, 0 // all handles read the same content, which is chosen at open
 	}
-	if _, here := f.s.Content.Trusted(key, f.MaxAge(key.Representation)); here {
+	if _, here := f.s.Content.Trusted(key, trust); here {
 		return nil, 0
 	}
 	size, known := f.CurrentSize()

@@ -8,6 +8,7 @@ import (
 
 	"github.com/sirupsen/logrus"
 
+	"github.com/archivefs/archivefs/cache"
 	"github.com/archivefs/archivefs/fs/internal/background"
 	"github.com/archivefs/archivefs/fs/internal/content"
 	"github.com/archivefs/archivefs/fs/internal/remote"
@@ -29,9 +30,19 @@ func newArea(t *testing.T, c Config, service *remotetest.Folder) (*Area, *tree.D
 	c.WhileAlive = func(ctx context.Context) (context.Context, func()) { return ctx, func() {} }
 	c.People.Of = func(context.Context) (uint32, bool) { return 1001, true }
 	s := New(c, now)
+	kept, err := cache.OpenContent(cache.Options{Dir: t.TempDir(), Limit: 1 << 20, Log: log})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := kept.Close(); err != nil {
+			t.Error(err)
+		}
+	})
 	s.Contents = content.New(t.Context(), content.Config{
-		Config: remote.Config{Archive: service, TTL: time.Hour, Listings: 16, Log: log, Now: now, Work: new(background.Work), Answers: s.Wake},
-		Mode:   view.Original, Memory: new(background.Memory),
+		Content: kept,
+		Config:  remote.Config{Archive: service, TTL: time.Hour, Listings: 16, Log: log, Now: now, Work: new(background.Work), Answers: s.Wake},
+		Mode:    view.Original, Memory: new(background.Memory),
 		Staged: &s.Placing, NewLeaf: s.LeafFor, Changed: func(*tree.Dir, []string) {},
 	})
 	return s, tree.NewDir(s.Tree, tree.FolderDir, 77, s.Inodes.Folder(77), s.Root, "Akten")

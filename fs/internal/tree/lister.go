@@ -40,6 +40,8 @@ type Config struct {
 	Changed func(d *Dir, names []string)
 	// Vanished is called when a listing lacks a document that d showed under a name.
 	Vanished func(d *Dir, doc archive.ID, name string)
+	// Altered is called when a listing says something else of the content of a document that d shows under a name.
+	Altered func(d *Dir, name string, before, now *archive.Document)
 	// Expanded counts documents that are expanded from a compacted directory.
 	Expanded func(documents int)
 	// NewLeaf makes the file of a document's entry.
@@ -516,6 +518,10 @@ func (t *Tree) mergeDocumentLocked(d *Dir, doc *archive.Document, ext func(*arch
 		d.Shown.Add(e)
 		return e.namesLocked()
 	}
+	if before := e.Doc.Load(); doc.Listed() && before.Fingerprint() != doc.Fingerprint() {
+		t.Altered(d, e.Name, before, doc)
+		stale = e.namesLocked()
+	}
 	e.SetDocument(doc)
 	d.Shown.index(e)
 	t.Staged.RefillLocked(d, e)
@@ -526,7 +532,7 @@ func (t *Tree) mergeDocumentLocked(d *Dir, doc *archive.Document, ext func(*arch
 		if doc.Listed() { // else the service has not said its name yet
 			e.ServiceName = doc.Name
 		}
-		return nil
+		return stale
 	}
 	// Renamed at the service.
 	old := e.Name

@@ -45,7 +45,7 @@ func treeOf(service remote.Archive, now func() time.Time) *Tree {
 			Archive: service, TTL: time.Minute, Listings: 16, Log: log, Now: now, Work: work, Answers: func() {},
 		}),
 		Reps: reps, Lengths: &view.Lengths{Representations: reps}, Started: now(), Staged: nothing{},
-		Changed: func(*Dir, []string) {}, Vanished: func(*Dir, archive.ID, string) {}, Expanded: func(int) {},
+		Changed: func(*Dir, []string) {}, Vanished: func(*Dir, archive.ID, string) {}, Altered: func(*Dir, string, *archive.Document, *archive.Document) {}, Expanded: func(int) {},
 		NewLeaf: func(ino uint64, d *Dir, e *Entry, doc *archive.Document) *Leaf {
 			return &Leaf{Tree: d.Tree, Ino: ino, Dir: d, Entry: e, Doc: doc}
 		},

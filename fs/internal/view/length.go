@@ -175,8 +175,8 @@ func (l *FolderLengths) pausedLocked(rep archive.Representation) time.Duration {
 // Learn requests the length of a document, and prefetches those of the next listed documents that
 // were not requested yet. It returns with the answer, after lengthPatience, or when ctx is done. It
 // never downloads contents.
-func (l *FolderLengths) Learn(ctx context.Context, doc archive.ID, listed Listed) {
-	rep := l.all.Of(doc)
+func (l *FolderLengths) Learn(ctx context.Context, doc *archive.Document, listed Listed) {
+	rep := l.all.Of(doc.ID)
 	if rep == archive.Data {
 		return
 	}
@@ -194,13 +194,13 @@ func (l *FolderLengths) Learn(ctx context.Context, doc archive.ID, listed Listed
 }
 
 // ask returns a channel that closes with the answer about doc, nil if no more requests are sent.
-func (l *FolderLengths) ask(doc archive.ID, rep archive.Representation, listed Listed) <-chan struct{} {
+func (l *FolderLengths) ask(doc *archive.Document, rep archive.Representation, listed Listed) <-chan struct{} {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.pausedLocked(rep) > 0 {
 		return nil
 	}
-	if c := l.asked[doc]; c != nil {
+	if c := l.asked[doc.ID]; c != nil {
 		return c
 	}
 	if l.asked == nil {
@@ -214,13 +214,13 @@ func (l *FolderLengths) ask(doc archive.ID, rep archive.Representation, listed L
 			continue
 		}
 		if after && l.asked[next.ID] == nil && !l.isKnown(next) {
-			l.askLocked(next.ID)
+			l.askLocked(next)
 			left--
 		}
-		after = after || next.ID == doc
+		after = after || next.ID == doc.ID
 	}
 	l.prefetched = min(maxPrefetched, l.prefetched*2+1)
-	return l.asked[doc]
+	return l.asked[doc.ID]
 }
 
 // isKnown reports whether a document's length needs no request.
@@ -229,29 +229,32 @@ func (l *FolderLengths) isKnown(doc *archive.Document) bool {
 	if _, ok := l.all.Listed(doc, rep); ok {
 		return true
 	}
-	_, ok := l.all.Facts.Size(cache.Key{Document: doc.ID, Representation: rep})
-	return ok && l.archives
+	if !l.archives {
+		return false
+	}
+	_, ok := l.all.Facts.Size(cache.Key{Document: doc.ID, Representation: rep}, doc.Fingerprint())
+	return ok
 }
 
 // askLocked sends one HEAD in the background. The client limits how many are in flight. The caller
 // holds mu.
 //
 // +checklocks:l.mu
-func (l *FolderLengths) askLocked(doc archive.ID) {
+func (l *FolderLengths) askLocked(doc *archive.Document) {
 	done := make(chan struct{})
-	l.asked[doc] = done
+	l.asked[doc.ID] = done
 	l.all.Work.Go(func() {
 		defer close(done)
 		began := l.all.Now()
-		key := cache.Key{Document: doc, Representation: l.all.Of(doc)}
+		key := cache.Key{Document: doc.ID, Representation: l.all.Of(doc.ID)}
 		ctx, cancel := context.WithTimeout(context.Background(), 2*lengthPatience)
 		defer cancel()
-		info, err := l.all.Service.ContentInfo(ctx, doc, key.Representation)
+		info, err := l.all.Service.ContentInfo(ctx, doc.ID, key.Representation)
 		l.all.note(key, err)
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		if err == nil && info.Size != archive.SizeUnknown {
-			l.learnLocked(key, info.Size)
+			l.learnLocked(key, doc.Fingerprint(), info.Size)
 		} else {
 			l.silent++
 		}
@@ -265,7 +268,7 @@ func (l *FolderLengths) askLocked(doc archive.ID) {
 // learnLocked stores a length: that of an archived document forever. The caller holds mu.
 //
 // +checklocks:l.mu
-func (l *FolderLengths) learnLocked(key cache.Key, size int64) {
+func (l *FolderLengths) learnLocked(key cache.Key, of archive.Fingerprint, size int64) {
 	if size == 0 {
 		l.silent++
 		if l.empty == nil {
@@ -277,7 +280,7 @@ func (l *FolderLengths) learnLocked(key cache.Key, size int64) {
 	l.all.nonzero.Store(true)
 	l.answered++
 	if l.archives {
-		l.all.Facts.Learn(key, size)
+		l.all.Facts.Learn(key, of, size)
 		return
 	}
 	l.keepLocked(key.Document, size)

@@ -22,7 +22,7 @@ func TestLengthsThatNobodyTells(t *testing.T) {
 	}}
 	learn := func(doc archive.ID) (requests int, paused time.Duration) {
 		f := all.Folder(true)
-		f.Learn(t.Context(), doc, noneListed{})
+		f.Learn(t.Context(), &archive.Document{ID: doc}, noneListed{})
 		return len(service.takeAsked()), all.Folder(true).Paused(99)
 	}
 	for _, c := range []struct {
@@ -49,7 +49,7 @@ func TestLengthsThatNobodyTells(t *testing.T) {
 	learn(5)
 	delete(service.answers, "original")
 	f := all.Folder(false)
-	f.Learn(t.Context(), 6, noneListed{})
+	f.Learn(t.Context(), &archive.Document{ID: 6}, noneListed{})
 	if size, ok := f.Get(6); !ok || size != 1 || all.Folder(true).Paused(99) != 0 {
 		t.Errorf("after an answer: %d bytes, %v", size, ok)
 	}
