@@ -89,10 +89,13 @@ func (a *attempt) newRequest(r *request) (*http.Request, error) {
 	if err != nil {
 		return nil, err
 	}
-	req.Header.Set("Accept", mediaJSON)
+	req.Header.Set("Accept", acceptJSON)
 	req.Header.Set("User-Agent", a.sender.userAgent)
 	for name, values := range r.header {
 		req.Header[name] = values
+	}
+	if a.sender.expectless.Load() {
+		req.Header.Del("Expect")
 	}
 	a.as(req.Header)
 	if r.body != nil {

@@ -225,8 +225,7 @@ func (c *contents) succeeded(op Operation) bool { return op.is(stored) && c.trip
 
 // unavailable reports whether err is a 503 to a request for a content.
 func unavailable(op Operation, err error) bool {
-	var e *archive.Error
-	return op.is(stored) && errors.As(err, &e) && e.Status == http.StatusServiceUnavailable
+	return op.is(stored) && statusOf(err) == http.StatusServiceUnavailable
 }
 
 // After refusalsAllowed answers 401 in a row nothing is sent for firstPause; each further refusal

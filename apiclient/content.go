@@ -128,7 +128,7 @@ func contentRequest(method string, want archive.ContentRequest) *request {
 	doc := want.Document
 	r := &request{
 		op: OpPDF, method: method, path: documentPath(doc, "pdf"), repeat: harmless,
-		header: http.Header{"Accept": {mediaAny}, "Accept-Encoding": {"identity"}},
+		header: http.Header{"Accept": {acceptAny}, "Accept-Encoding": {"identity"}},
 	}
 	switch want.Representation {
 	case archive.Original:

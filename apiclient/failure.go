@@ -32,6 +32,7 @@ var statusKinds = map[int]archive.Kind{
 	http.StatusForbidden:                    archive.KindForbidden,
 	http.StatusNotFound:                     archive.KindNotFound,
 	http.StatusMethodNotAllowed:             archive.KindUnsupported,
+	http.StatusNotAcceptable:                archive.KindInvalid,
 	http.StatusRequestTimeout:               archive.KindInterrupted,
 	http.StatusConflict:                     archive.KindConflict,
 	http.StatusGone:                         archive.KindNotFound,
@@ -39,6 +40,7 @@ var statusKinds = map[int]archive.Kind{
 	http.StatusRequestEntityTooLarge:        archive.KindTooLarge,
 	http.StatusUnsupportedMediaType:         archive.KindInvalid,
 	http.StatusRequestedRangeNotSatisfiable: archive.KindInvalid,
+	http.StatusExpectationFailed:            archive.KindInvalid,
 	http.StatusUnprocessableEntity:          archive.KindInvalid,
 	http.StatusTooManyRequests:              archive.KindBusy,
 	http.StatusNotImplemented:               archive.KindUnsupported,
@@ -53,6 +55,15 @@ func kindOf(status int) archive.Kind {
 		return archive.KindServer
 	}
 	return archive.KindProtocol
+}
+
+// statusOf returns the status of the answer that err is about, 0 for none.
+func statusOf(err error) int {
+	var e *archive.Error
+	if errors.As(err, &e) {
+		return e.Status
+	}
+	return 0
 }
 
 // accepted reports whether resp is an answer that r can use.

@@ -18,7 +18,16 @@ import (
 const (
 	mediaJSON = "application/json"
 	mediaForm = "application/x-www-form-urlencoded"
-	mediaAny  = "*/*"
+)
+
+// The media types that requests accept (RFC 9110, section 12.5.1).
+const (
+	// acceptJSON asks for JSON (specification, What the service does), but takes the answers without
+	// any: a service that negotiates refuses an upload whose answer, a text, is not accepted.
+	acceptJSON = "application/json, text/plain;q=0.9, */*;q=0.1"
+	// acceptAny is for contents: of several types that a service has, none is preferred to the
+	// document's own.
+	acceptAny = "*/*"
 )
 
 // repetition says when a request may be sent again.

@@ -28,6 +28,8 @@ type sender struct {
 	retryFor  time.Duration
 	log       logrus.FieldLogger
 	watch     func(*http.Response) // Config.Watch
+	// expectless: the origin, or a proxy before it, refuses requests with Expect.
+	expectless atomic.Bool
 
 	connections *connections
 	pause       pause
@@ -73,7 +75,13 @@ func (s *sender) repeat(ctx context.Context, r *request, read func(*http.Respons
 	began := time.Now()
 	plan := &retryPlan{policy: r.repeat, never: s.retryFor < 0, budget: retry.NewBudget(began, s.retryFor)}
 	for {
+		expects := r.header.Get("Expect") != "" && !s.expectless.Load()
 		err := s.once(ctx, r, read)
+		if expects && statusOf(err) == http.StatusExpectationFailed { // RFC 9110, section 10.1.1
+			s.log.WithError(err).Info("the service, or a proxy, does not know Expect; requests are sent without it")
+			s.expectless.Store(true)
+			continue
+		}
 		if err == nil {
 			if s.contents.succeeded(r.op) {
 				s.log.Info("contents can be had again")

@@ -13,7 +13,8 @@ type Kind uint8
 const (
 	// KindOther is any other error.
 	KindOther Kind = iota
-	// KindInvalid: the service found the request malformed (400).
+	// KindInvalid: the service found the request malformed (400), or not one that it can answer (406,
+	// 415, 417). It did nothing.
 	KindInvalid
 	// KindUnauthorized: the credentials are missing or wrong (401).
 	KindUnauthorized

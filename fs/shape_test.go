@@ -1,6 +1,7 @@
 package fs_test
 
 import (
+	"bytes"
 	"os"
 	"testing"
 
@@ -38,5 +39,21 @@ func TestEveryShapeShowsTheSameTree(t *testing.T) {
 				t.Error("the document is empty")
 			}
 		})
+	}
+}
+
+// Files of every length arrive once at a service that negotiates its answers, behind a proxy that does
+// not know Expect.
+func TestArchiveThroughAnOldProxy(t *testing.T) {
+	t.Parallel()
+	f := newForeign(t, hostile.Config{Negotiates: true, NoExpect: true})
+	m, _ := f.slow(t)
+	for name, size := range map[string]int{"small.txt": 10, "large.txt": 2 << 20, "larger.txt": 3 << 20} {
+		content := bytes.Repeat([]byte("a\n"), size/2)
+		must(t, os.WriteFile(m.path("Muster GmbH", "Briefe", name), content, 0o600))
+		wantContent(t, m.path("Muster GmbH", "Briefe", name), string(content))
+	}
+	if docs := f.Documents(f.letters); len(docs) != 3 {
+		t.Errorf("%d documents for three files", len(docs))
 	}
 }

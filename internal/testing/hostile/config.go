@@ -34,6 +34,11 @@ type Config struct {
 
 	// ArchiveKeepsID lets a document keep its id when it is archived.
 	ArchiveKeepsID bool
+	// Negotiates answers 406, and does nothing, where the request accepts no type that the
+	// operation produces, as a JAX-RS resource does.
+	Negotiates bool
+	// NoExpect answers 417 to every request with Expect, as old proxies do.
+	NoExpect bool
 	// WriteStatus is the status of a successful change; 0 means 200. With 204 no body
 	// is sent.
 	WriteStatus int

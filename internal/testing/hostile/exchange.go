@@ -84,6 +84,10 @@ func (x *exchange) judge(body []byte) {
 		x.refuse(http.StatusNotFound, true, "no such operation")
 		return
 	}
+	if x.cfg.Negotiates && !acceptable(x.r, op.media()) {
+		x.refuse(http.StatusNotAcceptable, false, "only "+op.media())
+		return
+	}
 	p := &parser{op: op, rec: x.record, call: x.call}
 	x.s.note(x.record, func(*Request) { p.parse(body) })
 	if len(p.problems) > 0 {

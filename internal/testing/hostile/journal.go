@@ -47,7 +47,7 @@ func newRequest(r *http.Request, base string) *Request {
 	}
 	for _, name := range []string{
 		"Api-Key", "Cloud-Id", "Authorization", "Accept", "Accept-Encoding", "Content-Type",
-		"Range", "If-Range", "If-None-Match", "User-Agent",
+		"Expect", "Range", "If-Range", "If-None-Match", "User-Agent",
 	} {
 		if v := r.Header.Values(name); v != nil {
 			rec.Header[name] = slices.Clone(v)

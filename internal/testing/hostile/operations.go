@@ -15,8 +15,9 @@ type operation struct {
 	query        []param
 	body         bodyKind
 	form         []param
-	json         bool // answers JSON, so the request must accept it
-	further      bool // not one of the eight
+	json         bool   // answers JSON, so the request must accept it
+	produces     string // the other type that it answers; empty: no body, or any
+	further      bool   // not one of the eight
 	handle       func(*store, *call) answer
 }
 
@@ -72,7 +73,7 @@ func eight() []operation {
 			},
 		},
 		{
-			method: http.MethodPost, path: "/file-upload", body: bodyMultipart, handle: fileUpload,
+			method: http.MethodPost, path: "/file-upload", body: bodyMultipart, produces: "text/plain", handle: fileUpload,
 			form: []param{
 				opt("target-mandator-name", text), opt("target-folder-path", text), opt("target-folder-id", integer),
 				opt("target-document-name", text), opt("keywords", text), opt("document-types", text), opt("external-id", text),
@@ -103,11 +104,11 @@ func eight() []operation {
 func others() []operation {
 	content := []param{opt("original", boolean), opt("annotations", text)}
 	return []operation{
-		{method: http.MethodGet, path: "/document/{id}/pdf", further: true, query: content, handle: documentContent},
-		{method: http.MethodHead, path: "/document/{id}/pdf", further: true, query: content, handle: documentContent},
-		{method: http.MethodGet, path: "/document/{id}/ocr-result", further: true, handle: documentText},
+		{method: http.MethodGet, path: "/document/{id}/pdf", further: true, produces: "application/pdf", query: content, handle: documentContent},
+		{method: http.MethodHead, path: "/document/{id}/pdf", further: true, produces: "application/pdf", query: content, handle: documentContent},
+		{method: http.MethodGet, path: "/document/{id}/ocr-result", further: true, produces: "text/plain", handle: documentText},
 		{
-			method: http.MethodGet, path: "/page/{id}/preview", further: true, handle: pagePreview,
+			method: http.MethodGet, path: "/page/{id}/preview", further: true, produces: "image/jpeg", handle: pagePreview,
 			query: []param{opt("bbox-width", integer), opt("bbox-height", integer)},
 		},
 		{method: http.MethodPost, path: "/search", further: true, json: true, handle: search, query: searchParams()},

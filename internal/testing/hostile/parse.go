@@ -177,6 +177,33 @@ func (p *parser) multipart(body []byte, boundary string) url.Values {
 	return form
 }
 
+// media is the type that the operation answers, empty if it answers none or any.
+func (op *operation) media() string {
+	if op.json {
+		return "application/json"
+	}
+	return op.produces
+}
+
+// acceptable reports whether r accepts an answer of a media type (RFC 9110, section 12.5.1): of
+// several ranges that hold it the most specific one counts.
+func acceptable(r *http.Request, media string) bool {
+	kind, _, _ := strings.Cut(media, "/")
+	weights := map[string]string{}
+	for v := range strings.SplitSeq(strings.Join(r.Header.Values("Accept"), ","), ",") {
+		if one, attrs, err := mime.ParseMediaType(v); err == nil {
+			weights[one] = attrs["q"]
+		}
+	}
+	for _, one := range []string{media, kind + "/*", "*/*"} {
+		if q, named := weights[one]; named {
+			n, err := strconv.ParseFloat(q, 64)
+			return q == "" || err == nil && n > 0
+		}
+	}
+	return media == "" || len(weights) == 0
+}
+
 // accepts reports whether the Accept header names a media type.
 func accepts(r *http.Request, want string) bool {
 	for _, v := range r.Header.Values("Accept") {

@@ -97,5 +97,9 @@ func (s *Service) admit(w http.ResponseWriter, r *http.Request) (*exchange, Acti
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	x := &exchange{s: s, w: w, r: r, cfg: s.cfg, record: newRequest(r, s.cfg.BasePath)}
-	return x, s.arrive(x.record, s.strike)
+	act := s.arrive(x.record, s.strike)
+	if s.cfg.NoExpect && r.Header.Get("Expect") != "" {
+		act = AnswerUnread(http.StatusExpectationFailed, "")
+	}
+	return x, act
 }
