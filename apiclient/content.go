@@ -137,7 +137,7 @@ func contentRequest(method string, want archive.ContentRequest) *request {
 	case archive.Text:
 		r.op, r.path = OpText, documentPath(doc, "ocr-result")
 	case archive.Preview:
-		r.op, r.path = OpPreview, "/page/"+decimal(doc)+"/preview"
+		r.op, r.path = OpPreview, "/page/"+doc.String()+"/preview"
 		side := strconv.Itoa(cmp.Or(want.Box, previewBox))
 		r.query = url.Values{"bbox-width": {side}, "bbox-height": {side}}
 	default:

@@ -147,7 +147,7 @@ func (w *pageWire) page() archive.Page {
 // Archive archives an inbox document in the target folder (specification, endpoint 6).
 // The archived document may have another ID.
 func (c *Client) Archive(ctx context.Context, doc archive.ID, target archive.ArchiveTarget) error {
-	form := url.Values{"target-folder-id": {decimal(target.Folder)}}
+	form := url.Values{"target-folder-id": {target.Folder.String()}}
 	if target.Name != "" {
 		form.Set("target-document-name", target.Name)
 	}
@@ -161,7 +161,7 @@ func (c *Client) Archive(ctx context.Context, doc archive.ID, target archive.Arc
 // SetAutoExport sets the auto-export status of a document (specification, endpoint 7).
 func (c *Client) SetAutoExport(ctx context.Context, doc archive.ID, on bool) error {
 	r := post(OpAutoExportSet, "/document/auto_export_status/set", url.Values{
-		"document-id":       {decimal(doc)},
+		"document-id":       {doc.String()},
 		"autoexport-status": {strconv.FormatBool(on)},
 	}).about(doc)
 	r.repeat = harmless

@@ -48,7 +48,7 @@ func (c *Client) EachDocument(ctx context.Context, folder archive.ID, options ar
 // listQuery returns the parameters of a document list. The specification spells
 // excluded-matadata-keys so.
 func listQuery(folder archive.ID, options archive.ListOptions, location *time.Location) url.Values {
-	query := url.Values{"folder-id": {decimal(folder)}}
+	query := url.Values{"folder-id": {folder.String()}}
 	if keys := EscapeList(options.IncludeMetadata); keys != "" {
 		query.Set("included-metadata-keys", keys)
 	}

@@ -27,7 +27,7 @@ var (
 func (c *Client) Structure(ctx context.Context, parent archive.ID, lazy bool) (archive.Structure, error) {
 	query := url.Values{}
 	if parent != 0 {
-		query.Set("parent-folder-id", decimal(parent))
+		query.Set("parent-folder-id", parent.String())
 	}
 	if lazy {
 		query.Set("lazy", "true")
@@ -94,7 +94,7 @@ func warnSkipped(log logrus.FieldLogger, op Operation, what string, skipped int)
 // CreateFolder creates a folder below parent (specification, endpoint 4). The ID is 0
 // if the answer has none.
 func (c *Client) CreateFolder(ctx context.Context, parent archive.ID, name string) (archive.Folder, error) {
-	form := url.Values{"parent-folder-id": {decimal(parent)}, "folder-name": {name}}
+	form := url.Values{"parent-folder-id": {parent.String()}, "folder-name": {name}}
 	answer, err := c.service.create(ctx, post(OpFolderCreate, "/folder/create", form).requireID(parent).requireText(name))
 	if err != nil {
 		return archive.Folder{}, err

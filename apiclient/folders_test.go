@@ -19,7 +19,7 @@ func tree(folders []archive.Folder) string {
 		if !f.ChildrenKnown {
 			inside += "?"
 		}
-		parts = append(parts, fmt.Sprintf("%d %s(%s)", f.ID, f.Name, inside))
+		parts = append(parts, fmt.Sprintf("%s %s(%s)", f.ID, f.Name, inside))
 	}
 	return strings.Join(parts, " ")
 }
@@ -44,9 +44,10 @@ func TestStructureDecodes(t *testing.T) {
 		{name: "an array alone", body: "\ufeff" + `[{"id":1,"name":"a"}]`, complete: "1 a()", lazy: "1 a(?)"},
 		{name: "a folder alone", body: `{"id":1,"name":"a","folders":[{"id":2,"name":"b"}]}`, complete: "1 a(2 b())", lazy: "1 a(2 b(?))"},
 		{
-			name: "folders without an id", body: `{"folders":[{"name":"x"},null,7,[[]],{"id":0},{"id":1,"name":"a"}]}`,
+			name: "folders without an id", body: `{"folders":[{"name":"x"},null,7,[[]],{"id":""},{"id":1,"name":"a"}]}`,
 			complete: "1 a()", lazy: "1 a(?)",
 		},
+		{name: "ids that are not positive", body: `{"folders":[{"id":0,"name":"a","folders":[{"id":-1,"name":"b"}]}]}`, complete: "0 a(-1 b())", lazy: "0 a(-1 b(?))"},
 		{name: "a number for a name", body: `{"folders":[{"id":1,"name":2018}]}`, complete: "1 2018()", lazy: "1 2018(?)"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

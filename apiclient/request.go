@@ -7,7 +7,6 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -126,7 +125,5 @@ func (r *request) requireText(texts ...string) *request {
 
 // documentPath returns the path of one document's route, as "/document/17/data".
 func documentPath(doc archive.ID, route string) string {
-	return "/document/" + decimal(doc) + "/" + route
+	return "/document/" + doc.String() + "/" + route
 }
-
-func decimal(id archive.ID) string { return strconv.FormatInt(int64(id), 10) }

@@ -80,7 +80,7 @@ func searchQuery(s archive.Search) url.Values {
 	day("from-date", s.From)
 	day("to-date", s.To)
 	if s.Folder != 0 {
-		query.Set("location-folder-id", decimal(s.Folder))
+		query.Set("location-folder-id", s.Folder.String())
 	}
 	return query
 }

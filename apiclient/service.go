@@ -246,7 +246,7 @@ func parseIDAnswer(text []byte) (idAnswer, error) {
 }
 
 // id returns the id in the answer, 0 for none. It takes decimal digits only, because the text of
-// an answer may be anything.
+// an answer may be anything: 0 and negative numbers are more often errors than ids, and a listing tells.
 func (a idAnswer) id() archive.ID {
 	for _, s := range []scalar{a.ID, a.DocumentID, a.CamelID, a.FolderID} {
 		if id, err := strconv.ParseInt(strings.TrimSpace(s.text), 10, 64); err == nil && id > 0 {

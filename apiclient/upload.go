@@ -38,7 +38,7 @@ func (c *Client) Upload(ctx context.Context, upload archive.Upload, file archive
 // uploadFields returns the fields of the form. An attribute's field has its name, except for
 // metadata.
 func uploadFields(u archive.Upload) []field {
-	fields := []field{{"target-folder-id", decimal(u.Folder)}, {"target-document-name", u.Name}}
+	fields := []field{{"target-folder-id", u.Folder.String()}, {"target-document-name", u.Name}}
 	for _, a := range u.All() {
 		switch v := a.Value.(type) {
 		case *[]string:

@@ -65,8 +65,11 @@ func (s scalar) int64() (int64, bool) {
 
 // id returns the ID in s, 0 for none.
 func (s scalar) id() archive.ID {
-	n, _ := s.int64()
-	return archive.ID(n)
+	n, ok := s.int64()
+	if !ok {
+		return 0
+	}
+	return archive.NewID(n)
 }
 
 // count returns a small number, such as of pages; 0 for none.

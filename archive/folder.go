@@ -1,8 +1,39 @@
 package archive
 
+import (
+	"math"
+	"strconv"
+)
+
 // ID identifies a folder, an inbox folder or a document at the service. A folder and a document may
-// have the same ID. Zero means "none" or "unknown".
+// have the same ID. The zero value means "none" or "unknown"; what the service calls 0 is another ID,
+// which only NewID and String know.
 type ID int64
+
+const (
+	zeroID  ID    = math.MinInt64 // what the service calls 0
+	leastID int64 = -1 << 62
+)
+
+// NewID returns the ID of what the service calls n. Numbers below -1<<62, which no service gives out,
+// are free for other uses, and give none.
+func NewID(n int64) ID {
+	switch {
+	case n == 0:
+		return zeroID
+	case n < leastID:
+		return 0
+	}
+	return ID(n)
+}
+
+// String is the number that the service knows it by, 0 for none, too.
+func (id ID) String() string {
+	if id == zeroID {
+		id = 0
+	}
+	return strconv.FormatInt(int64(id), 10)
+}
 
 // Folder is a node of the folder tree: a mandator (top level), a folder below it,
 // or a folder of an inbox.

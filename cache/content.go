@@ -36,7 +36,7 @@ type Key struct {
 
 // String names the key in errors and logs.
 func (k Key) String() string {
-	return fmt.Sprintf("document %d (%s)", k.Document, k.Representation)
+	return fmt.Sprintf("document %s (%s)", k.Document, k.Representation)
 }
 
 // Want is what a download asks for, as in archive.ContentRequest.

@@ -125,7 +125,7 @@ func number(id archive.ID) []byte {
 	if id == 0 {
 		return nil
 	}
-	return strconv.AppendInt(nil, int64(id), 10)
+	return []byte(id.String())
 }
 
 // pages is the number of pages of a document, absent until that is known.

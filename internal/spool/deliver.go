@@ -291,9 +291,9 @@ func (d *delivery) awaitLate(ctx context.Context, doc archive.ID) error {
 		return nil
 	}
 	for left := d.u.spool.lateReplacement(doc); left > 0; left = d.u.spool.lateReplacement(doc) {
-		d.log.Infof("waits %s: an earlier replacement of document %d may still arrive", left.Round(time.Second), doc)
+		d.log.Infof("waits %s: an earlier replacement of document %s may still arrive", left.Round(time.Second), doc)
 		if err := d.patience.sleep(ctx, left); err != nil {
-			return fmt.Errorf("given up while an earlier replacement of document %d may still arrive: %w", doc, err)
+			return fmt.Errorf("given up while an earlier replacement of document %s may still arrive: %w", doc, err)
 		}
 	}
 	return d.u.spool.SyncRemovals()
@@ -458,7 +458,7 @@ func (d *delivery) confirmed(id archive.ID) {
 	if err := u.insistLocked(onConfirm, as, func(r *Record) {
 		r.Document, r.Had, r.Doubtful, r.Visible, r.Reason = id, d.had, false, false, ""
 	}); err != nil {
-		d.log.Errorf("document %d is archived, which could not be written down: %v", id, err)
+		d.log.Errorf("document %s is archived, which could not be written down: %v", id, err)
 	}
 }
 

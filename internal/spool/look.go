@@ -40,7 +40,7 @@ func (v verdict) failure(cause error) error {
 func joinIDs(ids []archive.ID) string {
 	texts := make([]string, len(ids))
 	for i, id := range ids {
-		texts[i] = fmt.Sprint(int64(id))
+		texts[i] = id.String()
 	}
 	return strings.Join(texts, " or ")
 }
@@ -59,7 +59,7 @@ func (d *delivery) findOut(ctx context.Context, cause error) verdict {
 		v := d.looks(context.WithoutCancel(ctx))
 		switch {
 		case v.found:
-			d.log.Infof("found as document %d after: %v", v.id, cause)
+			d.log.Infof("found as document %s after: %v", v.id, cause)
 			return v
 		case v.err != nil:
 			if !archive.Away(v.err) || !p.obey(ctx, v.err, p.now()) {
@@ -192,7 +192,7 @@ func (d *delivery) lookReplaced(ctx context.Context, r *Record) verdict {
 }
 
 func goneError(doc archive.ID, err error) error {
-	return fmt.Errorf("document %d, which it replaces, is gone: %w", doc, err)
+	return fmt.Errorf("document %s, which it replaces, is gone: %w", doc, err)
 }
 
 // likeness says whether a document is the one that was sent.
@@ -261,7 +261,7 @@ func (d *delivery) externalID(ctx context.Context, doc archive.ID) (string, erro
 		return "", nil
 	}
 	if err != nil {
-		return "", fmt.Errorf("data of document %d: %w", doc, err)
+		return "", fmt.Errorf("data of document %s: %w", doc, err)
 	}
 	return data.ExternalID, nil
 }
@@ -270,7 +270,7 @@ func (d *delivery) externalID(ctx context.Context, doc archive.ID) (string, erro
 func (d *delivery) sameContent(ctx context.Context, r *Record, doc archive.ID) (bool, error) {
 	c, err := d.a.Content(ctx, archive.ContentRequest{Document: doc, Representation: archive.Original})
 	if err != nil {
-		return false, fmt.Errorf("original of document %d: %w", doc, err)
+		return false, fmt.Errorf("original of document %s: %w", doc, err)
 	}
 	if c.Body == nil || c.Offset != 0 {
 		return false, errors.New("the answer holds no whole content")
@@ -281,7 +281,7 @@ func (d *delivery) sameContent(ctx context.Context, r *Record, doc archive.ID) (
 	}
 	sum, n, err := sumOf(c.Body, r.Size+1)
 	if err != nil {
-		return false, fmt.Errorf("original of document %d: %w", doc, err)
+		return false, fmt.Errorf("original of document %s: %w", doc, err)
 	}
 	return n == r.Size && sum == r.SentSHA256, nil
 }
@@ -307,7 +307,7 @@ func (d *delivery) recogniseOnce(ctx context.Context, id archive.ID) error {
 	if !had {
 		var err error
 		if name, had, err = d.liesElsewhere(ctx, r, id); err != nil {
-			return fmt.Errorf("whether the archive had document %d before is not known: %w", id, err)
+			return fmt.Errorf("whether the archive had document %s before is not known: %w", id, err)
 		}
 	}
 	if !had {
@@ -324,9 +324,9 @@ func (d *delivery) recogniseOnce(ctx context.Context, id archive.ID) error {
 	case archive.Away(err):
 		return fmt.Errorf("whether %s, which the archive had before, holds the same is not known: %w", d.had, err)
 	case err != nil:
-		d.log.Infof("that document %d holds the same is not known: %v", id, err) // the service says so
+		d.log.Infof("that document %s holds the same is not known: %v", id, err) // the service says so
 	case !same:
-		return fmt.Errorf("the service answered with %s (document %d), which it had before and which holds something else: "+
+		return fmt.Errorf("the service answered with %s (document %s), which it had before and which holds something else: "+
 			"another external-id, or force-new-document, makes a new one", d.had, id)
 	}
 	return nil

@@ -26,8 +26,8 @@ type Receipt struct {
 	Path   string `json:"path"`
 	Size   int64  `json:"size"`   // in bytes
 	SHA256 string `json:"sha256"` // of the bytes, hexadecimal
-	// Document is its id, 0 when the service did not tell.
-	Document archive.ID `json:"document"`
+	// Document is its id, 0 when the service did not tell, or calls it so.
+	Document json.Number `json:"document"`
 }
 
 // syncReceiptsAfter is how much later than the first of them receipts are synced.
@@ -72,7 +72,8 @@ func ReceiptOf(path, upload string) (document archive.ID, err error) {
 	for lines.Scan() {
 		var r Receipt
 		if bytes.Contains(lines.Bytes(), []byte(upload)) && json.Unmarshal(lines.Bytes(), &r) == nil && r.Upload == upload {
-			document = r.Document
+			n, _ := r.Document.Int64() // 0 is no document, or one that is not looked for
+			document = archive.ID(n)
 		}
 	}
 	return document, lines.Err()
@@ -100,7 +101,7 @@ func (l *receipts) add(r *Record) error {
 		return nil
 	}
 	line, err := json.Marshal(Receipt{
-		Time: r.Changed, Upload: r.ID, Path: r.Path + "/" + r.Name, Size: r.Size, SHA256: r.SHA256, Document: r.Document,
+		Time: r.Changed, Upload: r.ID, Path: r.Path + "/" + r.Name, Size: r.Size, SHA256: r.SHA256, Document: json.Number(r.Document.String()),
 	})
 	if err != nil {
 		return fmt.Errorf("write receipt: %w", err)

@@ -41,7 +41,7 @@ func TestReceiptForWhatWasConfirmedAlone(t *testing.T) {
 	got := list[0]
 	want := Receipt{
 		Time: u.Record().Changed, Upload: u.ID(), Path: "Muster GmbH/Mahnungen/Mahnung.pdf",
-		Size: int64(len(billBytes)), SHA256: sum(billBytes), Document: 101,
+		Size: int64(len(billBytes)), SHA256: sum(billBytes), Document: "101",
 	}
 	if got != want {
 		t.Fatalf("%+v, want %+v", got, want)
@@ -65,7 +65,7 @@ func TestReceiptAfterACrash(t *testing.T) {
 	must(t, os.WriteFile(path, []byte(`{"time":"2024-`), 0o600))
 	s = reopen(t, s, log)
 	list := receiptsIn(t, path)
-	if len(list) != 1 || list[0].Upload != u.ID() || list[0].Document != 101 {
+	if len(list) != 1 || list[0].Upload != u.ID() || list[0].Document != "101" {
 		t.Fatalf("%+v", list)
 	}
 	if doc, err := ReceiptOf(path, u.ID()); err != nil || doc != 101 {

@@ -236,7 +236,7 @@ func (c *Files) archiveDocument(ctx context.Context, d *tree.Dir, e *tree.Entry,
 	}
 	if own {
 		if err := c.state.SetKeywords(inbox.ID, nil); err != nil {
-			c.s.Service.Log.Warnf("forget keywords of document %d: %v", inbox.ID, err)
+			c.s.Service.Log.Warnf("forget keywords of document %s: %v", inbox.ID, err)
 		}
 	}
 	if archived != nil {
@@ -248,7 +248,7 @@ func (c *Files) archiveDocument(ctx context.Context, d *tree.Dir, e *tree.Entry,
 	if archived != nil {
 		log = log.WithField("document", archived.ID)
 	}
-	log.Infof("archived; it was document %d of an inbox", inbox.ID)
+	log.Infof("archived; it was document %s of an inbox", inbox.ID)
 	if archived == nil {
 		to.Distrust()
 		c.s.Changed(to, []string{newName}) // the kernel has the inbox document under that name

@@ -46,7 +46,7 @@ func (c *Contents) Locate(ctx context.Context, wanted map[archive.ID]string) (ma
 func without(wanted map[archive.ID]string, found map[archive.ID]*tree.Dir) map[archive.ID]string {
 	missing := map[archive.ID]string{}
 	for id, mandator := range wanted {
-		if found[id] == nil && id > 0 {
+		if found[id] == nil && id != 0 {
 			missing[id] = mandator
 		}
 	}

@@ -288,7 +288,7 @@ func letter(id, folder archive.ID) archive.DocumentData {
 func TestNamesOfDocuments(t *testing.T) {
 	m := &fakeMount{data: map[archive.ID]archive.DocumentData{7: letter(7, 3)}}
 	tr, now := tree(m)
-	for _, name := range []string{"0", "-7", "07", "x", "", "7 ", "99999999999999999999"} {
+	for _, name := range []string{"-0", "+7", "07", "-07", "x", "", "7 ", "99999999999999999999", "-9223372036854775808"} {
 		for _, dir := range []string{"documents/", "by-id/"} {
 			wantErrno(t, tr, dir+name, syscall.ENOENT)
 		}

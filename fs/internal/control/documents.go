@@ -88,13 +88,12 @@ func (t *Tree) BytesChanged(id archive.ID) {
 	t.DataChanged(id)
 }
 
-// parseID parses an id in exactly the form that idName writes.
+// parseID parses an id in exactly the form that String writes.
 func parseID(name string) (archive.ID, bool) {
-	id, err := strconv.ParseInt(name, 10, 64)
-	return archive.ID(id), err == nil && id > 0 && idName(archive.ID(id)) == name
+	n, err := strconv.ParseInt(name, 10, 64)
+	id := archive.NewID(n)
+	return id, err == nil && id != 0 && id.String() == name
 }
-
-func idName(id archive.ID) string { return strconv.FormatInt(int64(id), 10) }
 
 // Rendition identifies the content of one file of a document.
 type Rendition struct {
@@ -248,7 +247,7 @@ func (t *Tree) byID() *Dir {
 			}
 			folders, err := t.mount.Locate(ctx, map[archive.ID]string{a.doc.Folder: a.mandator})
 			if err != nil {
-				t.log.Debugf("find the folder of document %d: %v", id, err)
+				t.log.Debugf("find the folder of document %s: %v", id, err)
 			}
 			return folders[a.doc.Folder]
 		}), nil
@@ -271,6 +270,6 @@ func (t *Tree) link(ino uint64, up string, doc archive.ID, created time.Time, fo
 				file = r.name
 			}
 		}
-		return up + below(documentsName, idName(doc), file), nil
+		return up + below(documentsName, doc.String(), file), nil
 	}}
 }

@@ -70,7 +70,7 @@ func (t *Tree) results(asked question, path string) *Dir {
 				return nil, syscall.ENOENT
 			}
 			// With the id in the path, another document under the same name has another inode.
-			ino := inode.OfPath(path + "/" + name + "\x00" + idName(hit.Document) + " " + idName(hit.Folder))
+			ino := inode.OfPath(path + "/" + name + "\x00" + hit.Document.String() + " " + hit.Folder.String())
 			return t.link(ino, up, hit.Document, hit.Created, func(ctx context.Context) Folder {
 				return t.folder(ctx, found, hit.Folder)
 			}), nil

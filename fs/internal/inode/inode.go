@@ -42,8 +42,13 @@ func (n *Numbers) of(class uint64, id archive.ID) uint64 {
 func OfDocument(id archive.ID) (uint64, bool) { return of(document, id) }
 
 func of(class uint64, id archive.ID) (uint64, bool) {
-	if id <= 0 || id > maxID {
+	switch {
+	case id == archive.NewID(0):
+		id = 0
+	case id == 0 || id < -maxID || id > maxID:
 		return 0, false
+	case id < 0:
+		id-- // the highest number means that it is unknown
 	}
 	return uint64(id)<<2 | class, true
 }

@@ -23,7 +23,7 @@ func TestFixedInodesDiffer(t *testing.T) {
 }
 
 func TestInodesOfIDs(t *testing.T) {
-	ids := []archive.ID{1, 2, 3, 4, 5, 1000, 1<<31 - 1, 1 << 31, 1 << 32, 1 << 60, maxID - 1, maxID}
+	ids := []archive.ID{1, 2, 3, 4, 5, 1000, 1<<31 - 1, 1 << 31, 1 << 32, 1 << 60, maxID - 1, maxID, archive.NewID(0), -1, -2, -3, -1000, 1 - maxID, -maxID}
 	given := map[uint64]string{}
 	var n Numbers
 	for _, id := range ids {
@@ -63,7 +63,7 @@ func TestLocalInodesAreNotReserved(t *testing.T) {
 }
 
 func TestInodesOfAbsurdIDs(t *testing.T) {
-	ids := []archive.ID{0, -1, -2, math.MinInt64, maxID + 1, math.MaxInt64}
+	ids := []archive.ID{0, -maxID - 1, math.MinInt64 + 9, maxID + 1, math.MaxInt64}
 	var n Numbers
 	given := map[uint64]bool{}
 	for _, id := range ids {

@@ -212,7 +212,7 @@ func (k *Keeper) Archived(before, after archive.ID, d *tree.Dir) {
 		err = k.set(state.KeptID{Document: true, ID: before}, state.Kept{}, false)
 	}
 	if err != nil {
-		k.Contents.Service.Log.Warnf("document %d is kept no longer: %v", after, err)
+		k.Contents.Service.Log.Warnf("document %s is kept no longer: %v", after, err)
 	}
 }
 

@@ -112,7 +112,7 @@ func fit(stem, suffix, ext string) string {
 
 // idSuffix distinguishes two entries of the same name.
 func idSuffix(id archive.ID) string {
-	return " (" + strconv.FormatInt(int64(id), 10) + ")"
+	return " (" + id.String() + ")"
 }
 
 // OfFolder returns the name under which a folder is shown. taken reports whether a name is used

@@ -279,7 +279,7 @@ func (m *Maker) try(ctx context.Context, doc Document) (made bool, err error) {
 	case m.lacks(err), archive.Away(err), kind == archive.KindUnauthorized, ctx.Err() != nil:
 		return err == nil, err
 	case err != nil:
-		m.log.Debugf("thumbnail of document %d: %v", doc.ID, err)
+		m.log.Debugf("thumbnail of document %s: %v", doc.ID, err)
 		m.tried.Add(doc, mostTimes)
 		return false, nil
 	}

@@ -360,7 +360,7 @@ func (v *delivery) ArrivedLocked(ctx context.Context, f *File, up *spool.Upload,
 	if r.Inbox {
 		done = "stored in the inbox:"
 	}
-	v.s.Service.Log.WithField("path", archive.Printable(f.Where())).WithField("document", int64(id)).
+	v.s.Service.Log.WithField("path", archive.Printable(f.Where())).WithField("document", id).
 		Infof("%s %d bytes", done, r.Size)
 	if err := up.Open(); err == nil { // a program may open the file while its bytes move
 		defer up.Close() //nolint:errcheck // the bytes are archived
@@ -386,7 +386,7 @@ func (v *delivery) ArrivedLocked(ctx context.Context, f *File, up *spool.Upload,
 // +checklocks:f.Commit
 func (v *delivery) giveWayLocked(f *File, up *spool.Upload, r *spool.Record) {
 	v.s.Service.Log.WithField("path", archive.Printable(f.Where())).
-		Infof("the archive has it already, as %s (document %d)", r.Had, r.Document)
+		Infof("the archive has it already, as %s (document %s)", r.Had, r.Document)
 	v.s.Service.Failures.Mend(r)
 	d := f.lastPlaceLocked()
 	if d == nil {
@@ -446,7 +446,7 @@ func (s *Area) cacheBytes(up *spool.Upload, id archive.ID) {
 			err = s.Content.Adopt(key, cache.Adoption{Path: up.DataPath(), Sum: r.SHA256, Print: of})
 		}
 		if err != nil {
-			s.Service.Log.Debugf("cache document %d: %v", id, err)
+			s.Service.Log.Debugf("cache document %s: %v", id, err)
 		}
 		if of != 0 {
 			s.Facts.Learn(key, of, r.Size)

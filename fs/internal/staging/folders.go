@@ -3,6 +3,7 @@ package staging
 import (
 	"context"
 	"errors"
+	"math"
 	"syscall"
 
 	"github.com/archivefs/archivefs/archive"
@@ -15,7 +16,7 @@ import (
 )
 
 // queuedFolders are the folders that were created here and that the service does not have yet.
-// Until it has one, the folder has a negative id, no request mentions it, and the records of its
+// Until it has one, the folder has an id that no service gives out, no request mentions it, and the records of its
 // contents name its upload (spool.Record.Within). It is created, renamed and removed under Commit
 // of the file that stands for it (Area.Holder), as files are archived.
 type queuedFolders struct{ s *Area }
@@ -38,7 +39,7 @@ func (q *queuedFolders) Add(ctx context.Context, d *tree.Dir, name string, doubt
 func (q *queuedFolders) showLocked(d *tree.Dir, up *spool.Upload) *tree.Entry {
 	ino := q.s.Inodes.Local()
 	e := &tree.Entry{Name: names.Numbered(up.Record().Name, d.Shown.Taken)}
-	e.Dir = tree.NewDir(q.s.Tree, d.Kind().Below(), -archive.ID(ino), ino, d, e.Name) //nolint:gosec // a counter
+	e.Dir = tree.NewDir(q.s.Tree, d.Kind().Below(), math.MinInt64+archive.ID(ino), ino, d, e.Name) //nolint:gosec // a counter; archive.NewID gives none so low
 	e.Dir.Queued.Store(up)
 	q.s.mu.Lock()
 	defer q.s.mu.Unlock()

@@ -46,8 +46,11 @@ func (cfg Config) shape(v any) any {
 		out := maps.Clone(v)
 		for key, value := range out {
 			value = cfg.shape(value)
-			if id, ok := value.(int64); ok && cfg.StringIDs && isID(key) {
-				value = fmt.Sprint(id)
+			if id, ok := value.(int64); ok && isID(key) {
+				value = id - cfg.LowIDs
+				if cfg.StringIDs {
+					value = fmt.Sprint(value)
+				}
 			}
 			out[key] = value
 		}

@@ -52,6 +52,9 @@ type Config struct {
 	Singles bool
 	// NullEntries adds a null to each array that Singles is about.
 	NullEntries bool
+	// LowIDs is by how much all ids are lower than Document and Folder say: with 1 the first of each
+	// is 0, with 2 it is -1.
+	LowIDs int64
 	// StringIDs writes ids as strings.
 	StringIDs bool
 	// Numbers writes external ids and metadata values that look like a number as one.

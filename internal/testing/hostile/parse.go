@@ -35,8 +35,11 @@ func (c *call) flag(name string) bool   { return c.values.Get(name) == "true" }
 // number returns an integer parameter, 0 when it is missing.
 func (c *call) number(name string) int64 {
 	n, err := strconv.ParseInt(c.values.Get(name), 10, 64)
-	if err != nil {
+	switch {
+	case err != nil:
 		return 0
+	case strings.HasSuffix(name, "-id"):
+		return n + c.cfg.LowIDs
 	}
 	return n
 }
@@ -68,7 +71,7 @@ func (p *parser) parse(body []byte) {
 		if err != nil {
 			p.wrong("the id in the path is no integer")
 		}
-		p.call.id = id
+		p.call.id = id + p.call.cfg.LowIDs
 	}
 	query, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {

@@ -53,6 +53,7 @@ func fileUpload(st *store, c *call) answer {
 
 // uploaded answers the id of a new document in the configured form.
 func uploaded(c *call, id int64) answer {
+	id -= c.cfg.LowIDs
 	decimal := strconv.FormatInt(id, 10)
 	switch c.cfg.Upload.Answer {
 	case UploadLine:
@@ -62,7 +63,7 @@ func uploaded(c *call, id int64) answer {
 	case UploadString:
 		return c.json(decimal)
 	case UploadObject:
-		return c.json(object{"id": id})
+		return c.json(object{"id": id + c.cfg.LowIDs})
 	case UploadEmpty:
 		return empty(http.StatusOK)
 	}

@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -200,7 +199,7 @@ func awaitKept(c *cli.Context, dir string, marks []marked) error {
 func printKept(c *cli.Context, marks []marked, k *fs.KeptStatus) error {
 	for _, m := range marks {
 		at := slices.IndexFunc(k.Marks, func(of fs.KeptMark) bool {
-			return m.id == strconv.FormatInt(int64(of.ID), 10) && m.isDir != of.Document
+			return m.id == of.ID.String() && m.isDir != of.Document
 		})
 		if at < 0 {
 			return fmt.Errorf("%s: it is kept, but the service does not show it any more", m.path)

@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"syscall"
 	"text/tabwriter"
@@ -328,7 +327,7 @@ func archivedInWords(dir, state string, u *fs.UploadInfo) string {
 	if err != nil || id == 0 {
 		return text
 	}
-	link, err := os.Readlink(filepath.Join(dir, ".archivefs", "by-id", strconv.FormatInt(int64(id), 10)))
+	link, err := os.Readlink(filepath.Join(dir, ".archivefs", "by-id", id.String()))
 	path, shown := strings.CutPrefix(link, "../../")
 	if path = archive.Printable(path); err != nil || !shown || path == u.Path || strings.HasPrefix(path, ".archivefs/") {
 		return text
