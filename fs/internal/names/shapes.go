@@ -64,9 +64,9 @@ func isAutoCADTemp(name string) bool {
 }
 
 // isExcelTemp reports whether Excel writes a workbook under this name, or takes the old one out of the
-// way: eight hexadecimal digits. Numbers of invoices have letters only in front or at the end.
+// way: eight hexadecimal digits, as CEDD4100. In numbers of invoices one letter is in front or at the end.
 func isExcelTemp(name string) bool {
-	return consists(name, upperHex, 8, 8) && changesOfKind(name) >= 2
+	return consists(name, upperHex, 8, 8) && changesOfKind(name[1:7]) > 0
 }
 
 // isRclonePartial reports whether rclone writes under that name: NAME.XXXXXXXX.partial.

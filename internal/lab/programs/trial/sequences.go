@@ -31,17 +31,17 @@ may save
 rm -f '~WRD0001.tmp' '~$letter.docx'
 `},
 		{Program: "Excel (Windows)", Does: "saves over a workbook: eight digits, remove, rename", Source: excel, Before: Tree{"book.xlsx": "old\n"}, After: Tree{"book.xlsx": "new\n"}, Allowed: Place.changeable, Script: `
-echo new >4CCA4100
-save() { mv -T book.xlsx 4CCA4101.tmp && mv -T 4CCA4100 book.xlsx && rm 4CCA4101.tmp; }
+echo new >CEDD4100
+save() { mv -T book.xlsx CEDD4101.tmp && mv -T CEDD4100 book.xlsx && rm CEDD4101.tmp; }
 may save
-rm -f 4CCA4100
+rm -f CEDD4100
 `},
 		{Program: "Excel (Windows)", Does: "saves twice what is new", Source: excel, After: Tree{"book.xlsx": "new\n"}, Otherwise: Tree{"book.xlsx": "old\n"}, Allowed: Place.young, Script: `
 echo old >book.xlsx
-echo new >4CCA4100
-save() { mv -T book.xlsx 4CCA4101.tmp && mv -T 4CCA4100 book.xlsx && rm 4CCA4101.tmp; }
+echo new >CEDD4100
+save() { mv -T book.xlsx CEDD4101.tmp && mv -T CEDD4100 book.xlsx && rm CEDD4101.tmp; }
 may save
-rm -f 4CCA4100
+rm -f CEDD4100
 `},
 		{Program: "Word (Mac)", Does: "saves a new document in a directory of its own", Source: wordMac, After: written, Script: `
 mkdir letter.docx.sb-aee4c48c-Bw9EqD
