@@ -6,6 +6,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/pkg/xattr"
 	"github.com/sirupsen/logrus"
 
 	"github.com/archivefs/archivefs/fs"
@@ -89,6 +90,41 @@ func TestMoveToAKeyword(t *testing.T) {
 		if !strings.Contains(log, c.reason) {
 			t.Errorf("%s: the log does not say %q", what, c.reason)
 		}
+	}
+}
+
+// The keywords that were set on an inbox document, and wait for its archiving, go along with its bytes if it is
+// renamed over another one, which keeps its own.
+func TestARenameOverAnInboxDocumentTakesTheKeywordsAlong(t *testing.T) {
+	for name, tt := range map[string]struct{ old, renamed, want string }{
+		"of the renamed one":              {"", "offen", "alt,offen"},
+		"of both":                         {"bezahlt,offen", "offen,neu", "alt,bezahlt,offen,neu"},
+		"of the replaced one":             {"bezahlt", "", "alt,bezahlt"},
+		"of none":                         {"", "", "alt,Vorgabe"},
+		"one that the replaced one has":   {"", "alt", "alt"},
+		"of the renamed one, and a comma": {"", `a\,b`, `alt,a\,b`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			o := newOffice(t, nil)
+			o.add(t, o.inbox, "brief.txt", "2024-03-01", func(d *server.NewDocument) { d.Keywords = []string{"alt"} })
+			o.add(t, o.inbox, "kopie.txt", "2024-03-01", nil)
+			m := o.mount(t, func(opts *fs.Options) { opts.AllowDelete = true })
+			brief, kopie := m.path("inboxes", "Administrator", "brief.txt"), m.path("inboxes", "Administrator", "kopie.txt")
+			for path, keywords := range map[string]string{brief: tt.old, kopie: tt.renamed} {
+				if keywords != "" {
+					must(t, xattr.Set(path, "user.archive.keywords", []byte(keywords)))
+				}
+			}
+			must(t, xattr.Set(m.path("Muster GmbH", "Briefe"), "user.archive.upload.keywords", []byte("Vorgabe")))
+			must(t, os.Rename(kopie, brief))
+			wantContent(t, brief, "content of kopie.txt")
+			m.remount()
+			must(t, os.Rename(brief, m.path("Muster GmbH", "Briefe", "brief.txt")))
+			if got := attr(t, m.path("Muster GmbH", "Briefe", "brief.txt"), "keywords"); got != tt.want {
+				t.Errorf("its keywords are %q, want %q", got, tt.want)
+			}
+		})
 	}
 }
 

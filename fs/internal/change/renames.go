@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"slices"
 	"syscall"
 
 	"github.com/archivefs/archivefs/archive"
@@ -122,9 +123,30 @@ func (c *Files) replaceDocument(ctx context.Context, d *tree.Dir, e *tree.Entry,
 	case replaced == nil:
 		return errno.ErrTaken
 	}
-	err := c.s.Delivery.Rewrite(ctx, staging.FileOf(to, over), staging.FileOf(d, e), func() error { return c.deleteShown(ctx, d, e) })
+	from, doc := e.Doc.Load(), over.Doc.Load()
+	err := c.s.Delivery.Rewrite(ctx, staging.FileOf(to, over), staging.FileOf(d, e), func() error {
+		err := c.deleteShown(ctx, d, e)
+		if err == nil {
+			c.moveKeywords(from, doc)
+		}
+		return err
+	})
 	c.s.Changed(to, []string{over.Name}) // the kernel gets the renamed document under that name
 	return err
+}
+
+// moveKeywords adds the keywords that were set on an inbox document to those of another one, which gets its
+// bytes.
+func (c *Files) moveKeywords(from, to *archive.Document) {
+	keywords, set := c.state.Keywords(from.ID)
+	if !set {
+		return
+	}
+	own, _ := c.state.Keywords(to.ID)
+	err := errors.Join(c.state.SetKeywords(to.ID, staging.Added(to.Keywords, slices.Concat(own, keywords))), c.state.SetKeywords(from.ID, nil))
+	if err != nil {
+		c.s.Service.Log.Warnf("keywords of document %d are lost: document %d has its bytes: %v", from.ID, to.ID, err)
+	}
 }
 
 // renameHere renames a document in its folder.
