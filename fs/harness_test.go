@@ -39,6 +39,7 @@ type mounted struct {
 	retry   time.Duration    // how long a change is tried
 	stall   time.Duration    // how long a request may make no progress; 0: as usual
 	clock   func() time.Time // of the spool; nil: the machine's
+	fault   func(spool.Point) error
 	fs      *fs.FileSystem
 	mount   *fs.Mount
 	close   []func() error
@@ -106,7 +107,7 @@ func (m *mounted) open() error {
 	m.close = append(m.close, o.Known.Close)
 	o.State = get(state.Open(filepath.Join(m.state, "state.db")))(m.t)
 	m.close = append(m.close, o.State.Close)
-	o.Spool = get(spool.Open(spool.Options{Dir: filepath.Join(m.state, "spool"), Log: log, RetryFor: o.RetryFor, Now: m.clock, RedoSize: logSize}))(m.t)
+	o.Spool = get(spool.Open(spool.Options{Dir: filepath.Join(m.state, "spool"), Log: log, RetryFor: o.RetryFor, Now: m.clock, Fault: m.fault, RedoSize: logSize}))(m.t)
 	m.close = append(m.close, o.Spool.Close)
 	o.Near = -1 // on a busy machine tests would count a request more
 	if m.tweak != nil {

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -15,6 +16,8 @@ import (
 	"github.com/pkg/xattr"
 
 	"github.com/archivefs/archivefs/fs"
+	"github.com/archivefs/archivefs/internal/spool"
+	"github.com/archivefs/archivefs/internal/testing/hostile"
 )
 
 func TestOldTemporaryFilesAreForgotten(t *testing.T) {
@@ -61,6 +64,65 @@ func (m *mounted) remountAfter(crashed string) {
 	must(m.t, os.RemoveAll(filepath.Join(m.state, "spool")))
 	must(m.t, os.Rename(crashed, filepath.Join(m.state, "spool")))
 	m.remount()
+}
+
+// Whenever the program is killed while a temporary file gets the name of a document, the next mount has that
+// document as it was, and the file under its temporary name or among the failed uploads.
+func TestACrashWhileATemporaryFileGetsADocumentsName(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		dir  []string
+		from string
+		mark time.Time // as rsync marks what it had got to
+	}{
+		"over an inbox document":      {[]string{"inboxes", "Administrator"}, "brief.txt.part", time.Now()},
+		"in a folder":                 {[]string{"Muster GmbH", "Briefe"}, "brief.txt.part", time.Now()},
+		"in a folder, half of a file": {[]string{"Muster GmbH", "Briefe"}, ".brief.txt.Ab3xYz", time.Unix(0, 0)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newForeign(t, hostile.Config{})
+			f.AddDocument(f.inbox, hostile.Document{Name: "brief.txt", Content: []byte("alt")})
+			var crashes []string
+			m := &mounted{baseURL: f.url, cred: f.cred}
+			renaming := false
+			m.fault = func(spool.Point) error {
+				if renaming {
+					crashes = append(crashes, m.spoolNow())
+				}
+				return nil
+			}
+			m.begin(t)
+			at := m.path(tt.dir...)
+			from, to := filepath.Join(at, tt.from), filepath.Join(at, "brief.txt")
+			must(t, first(put(from, "neu"), os.Chtimes(from, tt.mark, tt.mark)))
+			f.Fault(hostile.Fault{Method: "POST", Do: hostile.Answer(400, "no")})
+			renaming = true
+			err := os.Rename(from, to)
+			renaming = false
+			if tt.mark.Unix() != 0 {
+				wantErrno(t, "rename", err, syscall.EPERM)
+			}
+			if len(crashes) < 4 {
+				t.Fatalf("%d steps", len(crashes))
+			}
+			for i, crashed := range crashes {
+				m.remountAfter(crashed)
+				shown := names(t, at)
+				heals(t, "it is decided", func() bool { return len(m.pending()) == 0 })
+				failed := m.uploads()
+				if local := slices.Contains(shown, tt.from); local == (len(failed) == 1) || len(failed) > 1 {
+					t.Errorf("step %d: %q, and the uploads %+v", i, shown, failed)
+				}
+				if slices.Contains(shown, "brief.txt") && attr(t, to, "state") == "local" {
+					t.Errorf("step %d: %+v is local under the name of a document", i, failed)
+				}
+				if tt.dir[0] == "inboxes" {
+					wantContent(t, to, "alt")
+				}
+			}
+		})
+	}
 }
 
 // A crash: the state directory is opened again as it was at that moment.

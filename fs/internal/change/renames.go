@@ -471,15 +471,15 @@ func (c *Files) renameLocalLocked(ctx context.Context, f *staging.File, to *tree
 	if err != nil {
 		return err
 	}
-	err = up.Update(func(r *spool.Record) {
+	move := func(r *spool.Record) {
 		retarget(r, place)
 		r.Queued = r.Queued && !local
-	})
-	switch {
-	case err != nil:
+	}
+	if sends || !local && f.Ready(up) {
+		return c.sendAsLocked(ctx, f, up, before, move, to, newName, over, replaced)
+	}
+	if err := up.Update(move); err != nil {
 		return err
-	case sends, !local && f.Ready(up):
-		return c.sendAsLocked(ctx, f, up, before, to, newName, over, replaced)
 	}
 	c.moveToLocked(f, to, newName, over, replaced)
 	if up.Record().Queued {
@@ -552,16 +552,20 @@ func (c *Files) recallForLocked(f *staging.File, up *spool.Upload, other *stagin
 	return nil
 }
 
-// sendAsLocked archives the file under its new name and moves it there. On an error the file is
-// left as it was. What is known not to be whole fails there.
+// sendAsLocked archives the file under its new name, which move gives it, and moves it there. On an error the
+// file is left as it was. What is known not to be whole fails there. Whenever the program is killed, the
+// record has the old name, or is that of an upload: under a document's name nothing stays local.
 // +checklocks:f.Commit
-func (c *Files) sendAsLocked(ctx context.Context, f *staging.File, up *spool.Upload, before spool.Record, to *tree.Dir, newName string, over *tree.Entry, replaced *archive.Document) error {
+func (c *Files) sendAsLocked(ctx context.Context, f *staging.File, up *spool.Upload, before spool.Record, move func(*spool.Record), to *tree.Dir, newName string, over *tree.Entry, replaced *archive.Document) error {
 	if before.Stopped { // rsync shows what it had got to, and goes on from there
+		if err := errors.Join(up.Reopen(), up.Update(move)); err != nil {
+			return err
+		}
 		c.moveToLocked(f, to, newName, over, replaced)
 		c.s.Delivery.KeepLocked(f, up, before.Lacks())
 		return nil
 	}
-	id, sent, err := c.s.Delivery.SendLocked(ctx, f, up, to, false)
+	id, sent, err := c.s.Delivery.SendLocked(ctx, f, up, to, move, false)
 	if err != nil {
 		return c.takeBackLocked(f, up, before, err) //nolint:contextcheck // what waits outlives the request
 	}

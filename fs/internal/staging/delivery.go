@@ -60,7 +60,7 @@ func (v *delivery) finishLocked(ctx context.Context, f *File, later bool) error 
 		}
 		return err
 	}
-	id, sent, err := v.SendLocked(ctx, f, up, d, later)
+	id, sent, err := v.SendLocked(ctx, f, up, d, func(*spool.Record) {}, later)
 	switch {
 	case err != nil:
 		v.giveUpLocked(f, up)
@@ -146,23 +146,30 @@ func (v *delivery) keepUnwritten(f *File) {
 	}
 }
 
-// SendLocked archives the bytes as their record says, in the directory d. It returns the document's
-// id, 0 if the service does not return one. If later is set, if writes are asynchronous, or if the
-// folder is queued, it only queues the bytes, and sent is false. On an error the upload is failed
-// and has the reason.
+// SendLocked archives the bytes in the directory d, as their record says when edit has changed it. It
+// returns the document's id, 0 if the service does not return one. If later is set, if writes are
+// asynchronous, or if the folder is queued, it only queues the bytes, and sent is false. On an error the
+// upload is failed and has the reason.
 // +checklocks:f.Commit
-func (v *delivery) SendLocked(ctx context.Context, f *File, up *spool.Upload, d *tree.Dir, later bool) (id archive.ID, sent bool, err error) {
+func (v *delivery) SendLocked(ctx context.Context, f *File, up *spool.Upload, d *tree.Dir, edit func(*spool.Record), later bool) (id archive.ID, sent bool, err error) {
 	f.happened(onSeal)
-	rest := max(up.Record().Rest, v.s.grace)
-	later = later || v.s.Async || d.QueuedAs() != nil || rest > 0
+	meant := func(r *spool.Record) {
+		edit(r)
+		d.Aim(r)
+		r.Inherit(v.s.Defaults(d))
+		r.Rest = max(r.Rest, v.s.grace)
+	}
+	r := up.Record()
+	meant(&r)
+	later = later || v.s.Async || d.QueuedAs() != nil || r.Rest > 0
 	refused := v.refusedIn(d)
-	err = v.seal(ctx, f, up, d, later && refused == nil, rest)
+	err = v.seal(ctx, f, up, meant, later && refused == nil, r.Rest)
 	if err == nil {
 		err = refused // after seal, so that the file counts as complete
 	}
 	if err != nil {
 		v.s.Service.Failures.AddFailed("archive", up, f.Where(), err)
-		return 0, false, errors.Join(err, up.Fail(err.Error(), false))
+		return 0, false, errors.Join(err, up.Fail(err.Error(), false), up.Update(meant)) // a retry asks for what was meant
 	}
 	if later {
 		v.s.queued.Store(time.Now().UnixNano())
@@ -188,19 +195,14 @@ func (v *delivery) refusedIn(d *tree.Dir) error {
 	return errno.Refuse(syscall.EIO, WhyWaits(v.s.Spool, &spool.Record{Within: up.ID(), Queued: true}))
 }
 
-// seal checks that the bytes are complete, applies the defaults of d to the record, and commits it,
-// for the queue if queued is set. What is to rest there is checked after it (attempt): scanners, for
-// example, close a file after each page and open it again for the next one.
-func (v *delivery) seal(ctx context.Context, f *File, up *spool.Upload, d *tree.Dir, queued bool, rest time.Duration) error {
+// seal checks that the bytes are complete, and commits the record as meant changes it, for the queue if
+// queued is set. What is to rest there is checked after it (attempt): scanners, for example, close a file
+// after each page and open it again for the next one.
+func (v *delivery) seal(ctx context.Context, f *File, up *spool.Upload, meant func(*spool.Record), queued bool, rest time.Duration) error {
 	if !queued || rest == 0 {
 		if err := whole.Check(up); err != nil {
 			return err
 		}
-	}
-	meant := func(r *spool.Record) {
-		d.Aim(r)
-		r.Inherit(v.s.Defaults(d))
-		r.Rest = rest
 	}
 	err := up.CommitAs(func(r *spool.Record) {
 		meant(r)
@@ -208,7 +210,6 @@ func (v *delivery) seal(ctx context.Context, f *File, up *spool.Upload, d *tree.
 		r.By(v.s.People.Of(ctx))
 	})
 	if err != nil {
-		_ = up.Update(meant) // for a retry; err matters more
 		return err
 	}
 	if up.Record().Written != "" {
