@@ -150,8 +150,7 @@ func TestSplitMailIsSentOnce(t *testing.T) {
 	}
 }
 
-// LibreOffice and editors call access(2) before they let a user change a document. Copies of a
-// document can be changed.
+// Programs ask by access(2) before they let a user change a document. Copies of a document can be changed.
 func TestArchivedDocumentsAreReadOnly(t *testing.T) {
 	o := newOffice(t, nil)
 	o.put(t, o.bills, "alt.txt", "alt")
@@ -217,32 +216,6 @@ func TestUnattendedProgramsDownloadNothing(t *testing.T) {
 			m.remount()
 			if out, err := look(b); err != nil || out != "zwei" {
 				t.Errorf("where it may, it read %q, %v", out, err)
-			}
-		})
-	}
-}
-
-func TestBrowserDownload(t *testing.T) {
-	for name, script := range map[string]string{
-		"Chromium": `printf '%%PDF' > .org.chromium.Chromium.a1B2c3; mv .org.chromium.Chromium.a1B2c3 'Unconfirmed 1.crdownload'
-			printf ' Inhalt %%%%EOF' >> 'Unconfirmed 1.crdownload'; mv 'Unconfirmed 1.crdownload' a.pdf`,
-		"Firefox": `: > Ab3xYz12.pdf; rm Ab3xYz12.pdf; : > a.pdf; printf '%%PDF Inhalt %%%%EOF' > Ab3xYz12.pdf.part; mv Ab3xYz12.pdf.part a.pdf`,
-		"Dolphin": `printf '%%PDF Inhalt %%%%EOF' > a.pdf.part; mv a.pdf.part a.pdf; chmod 644 a.pdf; touch -d 2020-01-02 a.pdf`,
-		"rsync":   `mkdir /tmp/$$; printf '%%PDF Inhalt %%%%EOF' > /tmp/$$/a.pdf; touch -d 2020-01-02 /tmp/$$/a.pdf; rsync -a /tmp/$$/ ./; rsync -a /tmp/$$/ ./; [ -z "$(rsync -ai /tmp/$$/ ./ | grep '^>f')" ]; rm -r /tmp/$$`,
-	} {
-		t.Run(name, func(t *testing.T) {
-			o := newOffice(t, nil)
-			m := o.mount(t, nil)
-			sh(t, m, `cd "$1/Muster GmbH/Briefe"; `+script)
-			if n := len(o.asked("POST", "/file-upload")); n != 1 {
-				t.Errorf("%d uploads", n)
-			}
-			if docs := o.documents(t, o.letters); len(docs) != 1 || docs[0].Name != "a.pdf" {
-				t.Errorf("documents %+v", docs)
-			}
-			wantNames(t, m.path("Muster GmbH", "Briefe"), "a.pdf")
-			if ups := m.uploads(); len(ups) != 0 {
-				t.Errorf("uploads: %+v", ups)
 			}
 		})
 	}

@@ -57,7 +57,7 @@ func TestArchivedDocumentUnderItsPlainName(t *testing.T) {
 	wantErrno(t, "overwrite", os.WriteFile(plain, []byte("x"), 0o600), syscall.EPERM)
 	wantErrno(t, "mkdir", os.Mkdir(plain, 0o700), syscall.EEXIST)
 	wantErrno(t, "remove", os.Remove(plain), syscall.EPERM)
-	wantErrno(t, "Dolphin's overwrite", os.WriteFile(plain+".part", []byte("x"), 0o600), syscall.EPERM)
+	wantErrno(t, "NAME.part beside a document", os.WriteFile(plain+".part", []byte("x"), 0o600), syscall.EPERM)
 	tmp := filepath.Join(dir, ".goutputstream-AB12CD")
 	must(t, os.WriteFile(tmp, []byte("x"), 0o600))
 	wantErrno(t, "rename onto it", os.Rename(tmp, plain), syscall.EPERM)
@@ -72,10 +72,11 @@ func TestArchivedDocumentUnderItsPlainName(t *testing.T) {
 
 func TestInboxDocumentUnderItsPlainName(t *testing.T) {
 	for name, script := range map[string]string{
-		"overwrite":  `printf neu > "$d/LIESMICH"`,
-		"mv over":    `printf neu > "$d/a.part"; mv "$d/a.part" "$d/LIESMICH"`,
-		"sed -i":     `sed -i s/alt/neu/ "$d/LIESMICH"`,
-		"vim backup": `mv "$d/LIESMICH" "$d/LIESMICH~"; [ ! -e "$d/LIESMICH" ]; printf neu > "$d/LIESMICH"; rm "$d/LIESMICH~"`,
+		"overwrite": `printf neu > "$d/LIESMICH"`,
+		"mv over":   `printf neu > "$d/a.part"; mv "$d/a.part" "$d/LIESMICH"`,
+		"sed -i":    `sed -i s/alt/neu/ "$d/LIESMICH"`,
+		"set aside": `mv "$d/LIESMICH" "$d/LIESMICH~"; [ ! -e "$d/LIESMICH" ]; printf neu > "$d/LIESMICH"; rm "$d/LIESMICH~"`,
+		"vim":       `vim -u NONE -es -c 'set nofixeol writebackup backupcopy=no backupskip=' -c 's/alt/neu/' -c wq "$d/LIESMICH" </dev/null`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := newOffice(t, nil)

@@ -114,14 +114,23 @@ func TestTemporaryNameToRealNameArchives(t *testing.T) {
 	must(t, os.WriteFile(filepath.Join(dir, "brief.txt.part"), []byte("Inhalt"), 0o600))
 	must(t, os.Rename(filepath.Join(dir, "brief.txt.part"), filepath.Join(dir, "x.crdownload")))
 	wantArchived(t, o, o.letters)
-	must(t, os.WriteFile(filepath.Join(dir, "brief.txt"), nil, 0o600)) // a browser's placeholder
+	w := get(os.OpenFile(filepath.Join(dir, "x.crdownload"), os.O_WRONLY|os.O_APPEND, 0))(t)
+	get(w.WriteString(" und mehr"))(t)
+	must(t, w.Close())
+	must(t, os.WriteFile(filepath.Join(dir, "brief.txt"), nil, 0o600)) // a placeholder
 	must(t, os.Rename(filepath.Join(dir, "x.crdownload"), filepath.Join(dir, "brief.txt")))
-	wantArchived(t, o, o.letters, "brief.txt=Inhalt")
+	wantArchived(t, o, o.letters, "brief.txt=Inhalt und mehr")
 	wantNames(t, dir, "brief.txt")
+	must(t, os.Chmod(filepath.Join(dir, "brief.txt"), 0o644))
+	old := time.Date(2020, 1, 2, 0, 0, 0, 0, time.UTC)
+	must(t, os.Chtimes(filepath.Join(dir, "brief.txt"), old, old))
+	if n := len(o.asked("POST", "")); n != 1 {
+		t.Errorf("%d requests changed something", n)
+	}
 	wantErrno(t, "part beside an archived document", os.WriteFile(filepath.Join(dir, "brief.txt.part"), nil, 0o600), syscall.EPERM)
 	must(t, os.WriteFile(filepath.Join(dir, ".brief.txt.a1B2c3"), []byte("anders"), 0o600))
 	wantErrno(t, "rename over an archived document", os.Rename(filepath.Join(dir, ".brief.txt.a1B2c3"), filepath.Join(dir, "brief.txt")), syscall.EPERM)
-	wantArchived(t, o, o.letters, "brief.txt=Inhalt")
+	wantArchived(t, o, o.letters, "brief.txt=Inhalt und mehr")
 }
 
 func TestTemporaryNameOverInboxDocumentReplaces(t *testing.T) {
