@@ -14,6 +14,7 @@ import (
 // Process is a server, or a mount in the foreground.
 type Process struct {
 	cmd   *exec.Cmd
+	log   string        // where its output goes
 	ended chan struct{} // closed at its end; err is set before
 	err   error
 }
@@ -26,7 +27,7 @@ func Start(ctx context.Context, line string, env []string, log string) (*Process
 		return nil, err
 	}
 	defer out.Close() //nolint:errcheck // the process has its own descriptor
-	p := &Process{cmd: command(context.WithoutCancel(ctx), line, env), ended: make(chan struct{})}
+	p := &Process{cmd: command(context.WithoutCancel(ctx), line, env), log: log, ended: make(chan struct{})}
 	p.cmd.Stdout, p.cmd.Stderr = out, out
 	if err := p.cmd.Start(); err != nil {
 		return nil, fmt.Errorf("%s: %w", line, err)

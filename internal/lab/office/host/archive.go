@@ -87,7 +87,7 @@ func (a *Archive) Start(ctx context.Context) error {
 	if a.process, err = machine.Start(ctx, line, []string{"HOME=" + a.dir}, filepath.Join(a.dir, "service.log")); err != nil {
 		return err
 	}
-	return until(ctx, "the archive service", a.process, a.dir, func() bool { return a.Ready(ctx) })
+	return a.process.Ready(ctx, "the archive service", patience, func() bool { return a.Ready(ctx) })
 }
 
 // Kill kills the service, as a crash of its machine does.
@@ -117,18 +117,6 @@ func (a *Archive) Remove() error {
 func kill(p *machine.Process) {
 	_ = syscall.Kill(p.PID(), syscall.SIGKILL) // it may have ended by itself
 	<-p.Ended()
-}
-
-// until waits for a server that was started, with its log below dir.
-func until(ctx context.Context, what string, p *machine.Process, dir string, ready func() bool) error {
-	return Until(ctx, what, func() (bool, error) {
-		select {
-		case <-p.Ended():
-			return false, fmt.Errorf("it ended; its log is in %s", dir)
-		default:
-			return ready(), nil
-		}
-	})
 }
 
 // Until waits for something that shall come.

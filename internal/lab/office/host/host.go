@@ -21,6 +21,7 @@ import (
 	"github.com/archivefs/archivefs/internal/lab/bench/delay"
 	"github.com/archivefs/archivefs/internal/lab/bench/machine"
 	"github.com/archivefs/archivefs/internal/lab/faultlab/proxy"
+	"github.com/archivefs/archivefs/internal/lab/smbd"
 )
 
 // Share is the name of the share, and owner whose its files are: a user whom every Debian has.
@@ -49,27 +50,26 @@ type Options struct {
 type Host struct {
 	*Archive
 	Mount string // where the archive is mounted
-	SMB   string // address of Samba
 	Wire  *proxy.Proxy
 	// Metrics is the address of those of the mount.
 	Metrics string
 
 	options     Options
 	dir         string
-	conf        string // smb.conf
 	profile     string // configuration of archivefs
 	environment []string
 	pass        *http.Transport
 	slow        *delay.Proxy
 	clock       atomic.Uint64
-	servers     []*machine.Process // of Samba and FTP
+	samba       *smbd.Server
+	servers     []*machine.Process // of FTP
 	mount       *machine.Process
 }
 
 // Export starts a machine that exports an archive.
 func Export(ctx context.Context, a *Archive, o Options) (*Host, error) {
 	dir := filepath.Join(a.dir, o.Name)
-	h := &Host{Archive: a, options: o, dir: dir, Mount: filepath.Join(dir, "mnt"), conf: filepath.Join(dir, "smb.conf"), profile: filepath.Join(dir, "config.toml")}
+	h := &Host{Archive: a, options: o, dir: dir, Mount: filepath.Join(dir, "mnt"), profile: filepath.Join(dir, "config.toml")}
 	a.mounts = append(a.mounts, h.Mount)
 	if err := h.start(ctx); err != nil {
 		return nil, errors.Join(err, h.Close(context.WithoutCancel(ctx)))
@@ -136,9 +136,11 @@ func (h *Host) Remount(ctx context.Context) error {
 	if err := h.startMount(ctx); err != nil {
 		return err
 	}
-	_, err := h.run(ctx, "smbcontrol", "-s", h.conf, "smbd", "close-share", Share)
-	return err
+	return h.samba.CloseShare(ctx, Share)
 }
+
+// SMB is the address of Samba.
+func (h *Host) SMB() string { return h.samba.Address }
 
 // startMount mounts the archive with the options of the unit's drop-in.
 func (h *Host) startMount(ctx context.Context) error {
@@ -156,7 +158,7 @@ func (h *Host) startMount(ctx context.Context) error {
 	if h.mount, err = h.launch(ctx, "mount", line); err != nil {
 		return err
 	}
-	return until(ctx, "the mount", h.mount, h.dir, func() bool {
+	return h.mount.Ready(ctx, "the mount", patience, func() bool {
 		_, err := h.run(ctx, h.program, "status", h.Mount)
 		return err == nil
 	})
@@ -174,6 +176,9 @@ func (h *Host) Unmount(ctx context.Context) error {
 
 // Close ends all that runs, but not the archive service.
 func (h *Host) Close(ctx context.Context) error {
+	if h.samba != nil {
+		h.samba.Stop()
+	}
 	for _, p := range h.servers {
 		p.Stop()
 	}

@@ -15,28 +15,8 @@ import (
 	"github.com/cloudsoda/go-smb2"
 
 	"github.com/archivefs/archivefs/internal/lab/bench/machine"
+	"github.com/archivefs/archivefs/internal/lab/smbd"
 )
-
-// global is the head of smb.conf: guests only, on loopback, with all files below one directory.
-const global = `[global]
-   server role = standalone
-   map to guest = Bad User
-   guest account = nobody
-   smb ports = %[2]s
-   interfaces = lo
-   bind interfaces only = yes
-   disable spoolss = yes
-   load printers = no
-   log level = 1
-   log file = %[1]s/samba.log
-   private dir = %[1]s/samba
-   lock directory = %[1]s/samba
-   state directory = %[1]s/samba
-   cache directory = %[1]s/samba
-   pid directory = %[1]s/samba
-   ncalrpc dir = %[1]s/samba/ncalrpc
-
-`
 
 // startSamba starts Samba with the section that archivefs prints.
 func (h *Host) startSamba(ctx context.Context) error {
@@ -45,10 +25,6 @@ func (h *Host) startSamba(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if h.SMB, err = machine.FreeAddress(ctx); err != nil {
-		return err
-	}
-	section = strings.Replace(section, "/var/lib/samba/", filepath.Join(h.dir, "samba")+"/", 1)
 	if h.options.Own {
 		section = strings.Replace(section, "   force user = "+owner+"\n", "", 1)
 	}
@@ -57,69 +33,25 @@ func (h *Host) startSamba(ctx context.Context) error {
 			return err
 		}
 	}
-	if h.options.People == 0 {
-		section += "   guest ok = yes\n"
+	var people []smbd.Person
+	for i := range h.options.People {
+		people = append(people, smbd.Person{Name: Person(i), ID: firstPerson + i})
 	}
-	_, port, _ := net.SplitHostPort(h.SMB)
-	err = errors.Join(os.Mkdir(filepath.Join(h.dir, "samba"), 0o755), //nolint:gosec // Samba becomes another user
-		os.WriteFile(h.conf, []byte(fmt.Sprintf(global, h.dir, port)+section), 0o600))
-	if err != nil {
-		return err
-	}
-	if h.options.People > 0 {
-		if err := h.makePeople(ctx); err != nil {
-			return err
-		}
-	}
-	return h.serve(ctx, "smbd", h.SMB, fmt.Sprintf("%s exec smbd -s %q -F --no-process-group </dev/null", h.known(), h.conf))
-}
-
-// Person is the name of the account of a person, and Password what all of them have.
-func Person(i int) string { return fmt.Sprintf("person%02d", i+1) }
-
-// Password is that of all accounts.
-const Password = "office"
-
-// firstPerson is the user id of the first person.
-const firstPerson = 61001
-
-// makePeople makes the accounts. Only Samba knows these users, by nss_wrapper: the machine does not.
-func (h *Host) makePeople(ctx context.Context) error {
-	for _, file := range []string{"passwd", "group"} {
-		all, err := os.ReadFile(filepath.Join("/etc", file)) //nolint:gosec // users and groups of this machine
-		if err != nil {
-			return err
-		}
-		for i := range h.options.People {
-			id := firstPerson + i
-			if file == "passwd" {
-				all = fmt.Appendf(all, "%s:x:%d:%d::/nonexistent:/usr/sbin/nologin\n", Person(i), id, id)
-			} else {
-				all = fmt.Appendf(all, "%s:x:%d:\n", Person(i), id)
-			}
-		}
-		if err := os.WriteFile(filepath.Join(h.dir, file), all, 0o644); err != nil { //nolint:gosec // as in /etc
-			return err
-		}
-	}
-	line := fmt.Sprintf(`%s set -e; for n in $(seq -f %%02g %d); do printf '%s\n%s\n' | smbpasswd -c %q -a -s person$n; done`, h.known(), h.options.People, Password, Password, h.conf)
-	_, err := machine.Run(ctx, line, nil, patience)
+	h.samba, err = smbd.Start(ctx, h.dir, section, people)
 	return err
 }
 
-// known is what makes the people known to a program of Samba.
-func (h *Host) known() string {
-	if h.options.People == 0 {
-		return ""
-	}
-	return fmt.Sprintf("export LD_PRELOAD=libnss_wrapper.so NSS_WRAPPER_PASSWD=%q NSS_WRAPPER_GROUP=%q;", filepath.Join(h.dir, "passwd"), filepath.Join(h.dir, "group"))
-}
+// Person is the name of the account of a person.
+func Person(i int) string { return fmt.Sprintf("person%02d", i+1) }
+
+// firstPerson is the user id of the first person.
+const firstPerson = 61001
 
 // Login is a session of a person, or of a guest if the name is empty, over a connection to Samba.
 func Login(ctx context.Context, conn net.Conn, person string) (*smb2.Session, *smb2.Share, error) {
 	who := &smb2.NTLMInitiator{User: "guest"}
 	if person != "" {
-		who = &smb2.NTLMInitiator{User: person, Password: Password}
+		who = &smb2.NTLMInitiator{User: person, Password: smbd.Password}
 	}
 	session, err := (&smb2.Dialer{Initiator: who}).DialConn(ctx, conn, conn.RemoteAddr().String())
 	if err != nil {
@@ -212,9 +144,5 @@ func (h *Host) serve(ctx context.Context, name, address, line string) error {
 		return err
 	}
 	h.servers = append(h.servers, p)
-	var d net.Dialer
-	return until(ctx, name, p, h.dir, func() bool {
-		conn, err := d.DialContext(ctx, "tcp", address)
-		return err == nil && conn.Close() == nil
-	})
+	return p.Listens(ctx, name, address, patience)
 }

@@ -29,7 +29,7 @@ const patience = time.Minute
 
 func connect(ctx context.Context, h *host.Host, person string) (*session, error) {
 	d := net.Dialer{Timeout: patience}
-	conn, err := d.DialContext(ctx, "tcp", h.SMB)
+	conn, err := d.DialContext(ctx, "tcp", h.SMB())
 	if err != nil {
 		return nil, err
 	}

@@ -30,7 +30,7 @@ type Report struct {
 // Run carries out a plan. verbose is told of each attempt of a device that failed.
 func Run(ctx context.Context, h *host.Host, p *Plan, log, verbose func(format string, args ...any)) (*Report, error) {
 	dial := map[Server]func(context.Context) (line, error){
-		Samba: func(ctx context.Context) (line, error) { return dialSMB(ctx, h.SMB) },
+		Samba: func(ctx context.Context) (line, error) { return dialSMB(ctx, h.SMB()) },
 	}
 	for _, server := range []host.FTP{host.Vsftpd, host.Proftpd} {
 		address, err := h.StartFTP(ctx, server)

@@ -111,7 +111,7 @@ func (v *visit) meanwhile(ctx context.Context) (string, error) {
 
 // notified waits for a document that somebody else adds to the archive.
 func (v *visit) notified(ctx context.Context) (string, error) {
-	c, err := windows.Connect(ctx, v.host.SMB, host.Share, "", "") // waiting takes a client of its own
+	c, err := windows.Connect(ctx, v.host.SMB(), host.Share, "", "") // waiting takes a client of its own
 	if err != nil {
 		return "", err
 	}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/archivefs/archivefs/internal/lab/office/host"
 	"github.com/archivefs/archivefs/internal/lab/office/windows"
+	"github.com/archivefs/archivefs/internal/lab/smbd"
 )
 
 // Step is one thing that was done, and what came of it.
@@ -136,7 +137,7 @@ func arrive(ctx context.Context, h *host.Host, log func(format string, args ...a
 
 // connect connects a client of a person, or of a guest if the name is empty.
 func connect(ctx context.Context, h *host.Host, person string) (*hand, error) {
-	c, err := windows.Connect(ctx, h.SMB, host.Share, person, host.Password)
+	c, err := windows.Connect(ctx, h.SMB(), host.Share, person, smbd.Password)
 	return &hand{c}, err
 }
 

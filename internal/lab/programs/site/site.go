@@ -20,6 +20,7 @@ import (
 
 	"github.com/archivefs/archivefs/internal/lab/bench/machine"
 	"github.com/archivefs/archivefs/internal/lab/direct"
+	"github.com/archivefs/archivefs/internal/lab/smbd"
 )
 
 // key is the API key of the service, which only this machine can reach.
@@ -64,10 +65,9 @@ type Site struct {
 	mount        string // where it is mounted
 	address      string // of the service
 	files        *files
-	smb          string // address of Samba
 	service      *machine.Process
 	mounted      *machine.Process
-	samba        *machine.Process
+	samba        *smbd.Server
 }
 
 var (
@@ -121,7 +121,7 @@ func (s *Site) serve(ctx context.Context, options string) (err error) {
 	if s.service, err = machine.Start(ctx, line, nil, s.path("service.log")); err != nil {
 		return err
 	}
-	return until(ctx, "the service", s.service, func() bool { return s.Ready(ctx) })
+	return s.service.Ready(ctx, "the service", patience, func() bool { return s.Ready(ctx) })
 }
 
 // startMount mounts the archive, by a profile: a share needs one.
@@ -140,7 +140,7 @@ func (s *Site) startMount(ctx context.Context) error {
 	if s.mounted, err = machine.Start(ctx, line, []string{"HOME=" + s.dir}, s.path("mount.log")); err != nil {
 		return err
 	}
-	return until(ctx, "the mount", s.mounted, func() bool { return machine.Mounted(s.mount) != "" })
+	return s.mounted.Ready(ctx, "the mount", patience, func() bool { return machine.Mounted(s.mount) != "" })
 }
 
 func (s *Site) path(names ...string) string {
@@ -155,7 +155,7 @@ func (s *Site) Run(ctx context.Context, where, script string, env ...string) (st
 		return "", err
 	}
 	env = append(env, "DIR="+filepath.Join(s.mount, where), "W="+s.path("w", id), "HOME="+s.path("w", id), "MOUNT="+s.mount,
-		"ARCHIVEFS="+s.program, "LAB="+s.path("lab"), "HTTP="+s.files.URL, "SMB="+s.smb, "AT="+where, fmt.Sprintf("GRACE=%g", s.Grace.Seconds()),
+		"ARCHIVEFS="+s.program, "LAB="+s.path("lab"), "HTTP="+s.files.URL, "SMB="+s.samba.Address, "AT="+where, fmt.Sprintf("GRACE=%g", s.Grace.Seconds()),
 		"SERVICE="+string(s.Service), "LC_ALL=C.UTF-8", "PATH=/usr/bin:/bin:/usr/sbin:/sbin", "XDG_RUNTIME_DIR="+s.path("w", id))
 	r, err := machine.Run(ctx, fmt.Sprintf("bash %q 2>&1 </dev/null", file), env, patience)
 	return r.Output, err
@@ -184,7 +184,7 @@ type Upload struct {
 // the wait of a file with a doubtful name, end now.
 func (s *Site) Remains(ctx context.Context) (all []Upload, err error) {
 	_, _ = machine.Run(ctx, fmt.Sprintf("exec %q uploads send %q", s.program, s.mount), nil, patience) // what it cannot send is listed
-	err = until(ctx, "the end of the uploads", s.mounted, func() bool {
+	late := s.mounted.Ready(ctx, "the end of the uploads", patience, func() bool {
 		var r machine.Result
 		r, err = machine.Run(ctx, fmt.Sprintf("exec %q uploads list --json %q", s.program, s.mount), nil, patience)
 		if err != nil {
@@ -201,7 +201,7 @@ func (s *Site) Remains(ctx context.Context) (all []Upload, err error) {
 		}
 		return true
 	})
-	return all, err
+	return all, errors.Join(err, late)
 }
 
 // Settle unmounts the archive, and serves it with all operations, by which it is asked what it has.
@@ -253,22 +253,6 @@ func (s *Site) Close(ctx context.Context) {
 		s.files.Close()
 	}
 	machine.End(machine.Family(), 5*time.Second) // what a program left
-}
-
-// until waits for a server that was started.
-func until(ctx context.Context, what string, p *machine.Process, ready func() bool) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, patience, machine.ErrTimeout)
-	defer cancel()
-	for !ready() {
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("%s: %w", what, context.Cause(ctx))
-		case <-p.Ended():
-			return fmt.Errorf("%s ended", what)
-		case <-time.After(50 * time.Millisecond):
-		}
-	}
-	return nil
 }
 
 // patience is how long anything may take on a busy machine.
