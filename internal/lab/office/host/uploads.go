@@ -67,6 +67,12 @@ func (h *Host) Export(ctx context.Context, id string) ([]byte, error) {
 	return content, errors.Join(err, os.RemoveAll(dir))
 }
 
+// Send ends the time of grace of everything.
+func (h *Host) Send(ctx context.Context) error {
+	_, err := h.run(ctx, h.program, "uploads", "send", h.Mount)
+	return err
+}
+
 // Retry has a failed upload sent again.
 func (h *Host) Retry(ctx context.Context, id string) error {
 	_, err := h.run(ctx, h.program, "uploads", "retry", h.Mount, id)

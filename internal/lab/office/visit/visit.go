@@ -87,10 +87,10 @@ type plan struct {
 	deeds           []deed
 }
 
-// Go visits the share of a machine, those of two machines, one with a mount for each person, and one with a
-// large folder.
+// Go visits the share of a machine, one with a long time of grace and one without, those of two machines, one
+// with a mount for each person, and one with a large folder.
 func Go(ctx context.Context, a *host.Archive, log func(format string, args ...any)) (all []Chapter, err error) {
-	for _, one := range []func(context.Context, *host.Archive, func(string, ...any)) ([]Chapter, error){alone, pair, each, large} {
+	for _, one := range []func(context.Context, *host.Archive, func(string, ...any)) ([]Chapter, error){alone, graced, pair, each, large} {
 		chapters, err := one(ctx, a, log)
 		if err != nil {
 			return nil, err

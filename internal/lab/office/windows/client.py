@@ -3,6 +3,7 @@ JSON, each line of standard output its answer."""
 
 import base64
 import json
+import socket
 import struct
 import sys
 
@@ -57,6 +58,22 @@ class Client:
         written = self.smb.write(self.id, base64.b64decode(handle), data, offset, len(data))
         if written != len(data):
             raise ValueError("%d of %d bytes were written" % (written, len(data)))
+
+    def vanish(self, handle, offset, data):
+        """Sends half of a write, and no more: the connection is reset, as by the end of a machine or of its network."""
+        connection = self.smb._NetBIOSSession.get_socket()
+
+        def half(packet):
+            connection.sendall(struct.pack(">L", len(packet)) + packet[: len(packet) // 2])
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            connection.close()
+            raise BrokenPipeError("it has vanished")
+
+        self.smb._NetBIOSSession.send_packet = half
+        try:
+            self.write(handle, offset, data)
+        except BrokenPipeError:
+            pass
 
     def read(self, handle, offset, count):
         return base64.b64encode(self.smb.read(self.id, base64.b64decode(handle), offset, count)).decode()

@@ -45,13 +45,13 @@ func (c *Client) Open(path string, how How) (*Handle, error) {
 // Close closes it.
 func (h *Handle) Close() error { return h.c.do("close", map[string]any{"handle": h.id}, nil) }
 
-// piece is how much Explorer writes and reads at once.
-const piece = 64 << 10
+// Piece is how much Explorer writes and reads at once.
+const Piece = 64 << 10
 
 // WriteAt writes in pieces.
 func (h *Handle) WriteAt(data []byte, offset int64) (n int, err error) {
 	for n < len(data) && err == nil {
-		p := data[n:min(n+piece, len(data))]
+		p := data[n:min(n+Piece, len(data))]
 		if err = h.c.do("write", map[string]any{"handle": h.id, "offset": offset + int64(n), "data": p}, nil); err == nil {
 			n += len(p)
 		}
@@ -59,9 +59,18 @@ func (h *Handle) WriteAt(data []byte, offset int64) (n int, err error) {
 	return n, err
 }
 
+// Vanish begins to write as WriteAt does, and resets the connection in the middle of the piece that begins
+// after so many bytes. The client is of no use then.
+func (h *Handle) Vanish(data []byte, after int) error {
+	if _, err := h.WriteAt(data[:after], 0); err != nil {
+		return err
+	}
+	return h.c.do("vanish", map[string]any{"handle": h.id, "offset": after, "data": data[after:min(after+Piece, len(data))]}, nil)
+}
+
 // Read reads up to count bytes from offset on, at most one piece.
 func (h *Handle) Read(offset int64, count int) (data []byte, err error) {
-	err = h.c.do("read", map[string]any{"handle": h.id, "offset": offset, "count": min(count, piece)}, &data)
+	err = h.c.do("read", map[string]any{"handle": h.id, "offset": offset, "count": min(count, Piece)}, &data)
 	if errors.Is(err, StatusError("STATUS_END_OF_FILE")) {
 		return nil, nil
 	}
@@ -71,9 +80,9 @@ func (h *Handle) Read(offset int64, count int) (data []byte, err error) {
 // ReadAll reads it to its end. Behind the end of AFP_AfpInfo Samba answers with its beginning.
 func (h *Handle) ReadAll() (all []byte, err error) {
 	for {
-		p, err := h.Read(int64(len(all)), piece)
+		p, err := h.Read(int64(len(all)), Piece)
 		all = append(all, p...)
-		if err != nil || len(p) < piece {
+		if err != nil || len(p) < Piece {
 			return all, err
 		}
 	}
