@@ -3,6 +3,7 @@ package doctor
 import (
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -38,7 +39,7 @@ func (a AppArmor) Cure(dir string) string {
 	if _, err := os.Lstat(filepath.Join(a.Profiles, "disable", helperProfile)); err == nil {
 		return ""
 	}
-	own, place := filepath.Join(a.Profiles, "local", helperProfile), `"`+escapeGlob(dir)+`/"`
+	own, place := filepath.Join(a.Profiles, "local", helperProfile), `"`+special.ReplaceAllString(dir, `\$0`)+`/"`
 	if rules, err := os.ReadFile(own); err == nil && strings.Contains(string(rules), place) { //nolint:gosec // of the machine's configuration
 		return ""
 	}
@@ -46,14 +47,5 @@ func (a AppArmor) Cure(dir string) string {
 		" " + Quoted("umount "+place+",") + " >>" + own + " && apparmor_parser -r " + profile + ", as root"
 }
 
-// escapeGlob escapes what is special in a quoted path of a profile (apparmor.d(5)).
-func escapeGlob(path string) string {
-	var b strings.Builder
-	for _, r := range path {
-		if strings.ContainsRune(`"\*?[]{}^`, r) {
-			b.WriteByte('\\')
-		}
-		b.WriteRune(r)
-	}
-	return b.String()
-}
+// special is what has a meaning in a quoted path of a profile (apparmor.d(5)).
+var special = regexp.MustCompile(`["\\*?\[\]{}^]`)

@@ -69,7 +69,8 @@ func OtherUsers(wanted bool, refusal error) Finding {
 // says whether this user may pass open files to it (passthrough).
 func Kernel(release string, privileged bool) Finding {
 	const check = "kernel"
-	major, minor := version(release)
+	var major, minor int // 0 if it has none
+	_, _ = fmt.Sscanf(release, "%d.%d", &major, &minor)
 	name := "Linux " + release
 	switch {
 	case runtime.GOOS != "linux":
@@ -95,15 +96,6 @@ func Privileged(status string) bool {
 		}
 	}
 	return false
-}
-
-// version reads the first two numbers of a kernel's release; 0 if it has none.
-func version(release string) (major, minor int) {
-	first, rest, _ := strings.Cut(release, ".")
-	second, _, _ := strings.Cut(rest, ".")
-	major, _ = strconv.Atoi(first)
-	minor, _ = strconv.Atoi(strings.TrimRight(second, "-+abcdefghijklmnopqrstuvwxyz"))
-	return major, minor
 }
 
 // cause is the error about a path, without the path.

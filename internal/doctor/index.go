@@ -2,8 +2,7 @@ package doctor
 
 import (
 	"os"
-	"slices"
-	"strings"
+	"regexp"
 )
 
 // Index checks the configuration of updatedb (updatedb.conf(5)), which lists each day, as root, all that
@@ -14,7 +13,7 @@ func Index(conf string, visible bool) Finding {
 	switch {
 	case err != nil:
 		return Fine(check, "there is no updatedb")
-	case pruned(string(b)):
+	case pruned.Match(b):
 		return Fine(check, "updatedb leaves archives out")
 	case !visible:
 		return Fine(check, "updatedb cannot look into your mounts")
@@ -22,13 +21,5 @@ func Index(conf string, visible bool) Finding {
 	return Warn(check, "updatedb lists every document of a mount each day, without downloading any", "add "+Kind+" to PRUNEFS in "+conf)
 }
 
-// pruned reports whether a configuration names our mounts in PRUNEFS.
-func pruned(conf string) bool {
-	for line := range strings.Lines(conf) {
-		name, value, _ := strings.Cut(line, "=")
-		if strings.TrimSpace(name) == "PRUNEFS" && slices.Contains(strings.Fields(strings.Trim(strings.TrimSpace(value), `"`)), Kind) {
-			return true
-		}
-	}
-	return false
-}
+// pruned is a configuration that names our mounts in PRUNEFS.
+var pruned = regexp.MustCompile(`(?m)^\s*PRUNEFS\s*=(.*[\s"])?` + regexp.QuoteMeta(Kind) + `(["\s]|$)`)

@@ -8,20 +8,20 @@ import (
 	"strings"
 )
 
-// setting is a parameter of a share, with the reason for it. Samba's default is another value.
+// setting is a parameter of a share, with the reason for it, in lines. Samba's default is another value.
 type setting struct{ name, value, why string }
 
 // settings are what every share of an archive needs.
 var settings = []setting{
-	{"oplocks", "no", "A client with an oplock or a lease closes a file long after its program has, and does not see what others change. Closing a file archives it."},
+	{"oplocks", "no", "A client with an oplock or a lease closes a file long after its program has, and does not see\nwhat others change. Closing a file archives it."},
 	{"level2 oplocks", "no", ""},
 	{"posix locking", "no", "Locks of clients are for other clients; a mounted archive has none to offer."},
 	{"ea support", "no", "Attributes of documents belong to the archive, and it takes no others."},
 	{"store dos attributes", "no", ""},
 	{"map archive", "no", ""},
-	{"nt acl support", "no", "The archive decides who may do what, so there is nothing to be set in the properties of a file."},
-	{"csc policy", "disable", "A copy that Windows keeps for offline use would be written back later, under a name that may be archived by then."},
-	{"vfs objects", "catia fruit streams_xattr xattr_tdb fileid", "Names that Windows does not allow are shown with other characters, which are those of macOS. What Macs and browsers store beside a file (colours, where it was downloaded) stays in a file of this machine."},
+	{"nt acl support", "no", "The archive decides who may do what, so there is nothing to be set in the properties of a\nfile."},
+	{"csc policy", "disable", "A copy that Windows keeps for offline use would be written back later, under a name that may\nbe archived by then."},
+	{"vfs objects", "catia fruit streams_xattr xattr_tdb fileid", "Names that Windows does not allow are shown with other characters, which are those of macOS.\nWhat Macs and browsers store beside a file (colours, where it was downloaded) stays in a file\nof this machine."},
 }
 
 // ofModules are the parameters of the modules.
@@ -29,7 +29,7 @@ var ofModules = []setting{
 	{"catia:mappings", "0x22:0xf020,0x2a:0xf021,0x3a:0xf022,0x3c:0xf023,0x3e:0xf024,0x3f:0xf025,0x5c:0xf026,0x7c:0xf027", ""},
 	{"smbd max xattr size", "16777216", "Icons and resource forks of Macs are larger than the attributes of most file systems."},
 	{"fileid:algorithm", "fsname", "The archive has the same number after each mount."},
-	{"fileid:fstype allow", "fuse.archivefs", "Samba would wait for each mount of the machine, and one that does not answer would stop the share."},
+	{"fileid:fstype allow", "fuse.archivefs", "Samba would wait for each mount of the machine, and one that does not answer would stop the\nshare."},
 	{"fruit:metadata", "stream", ""},
 	{"fruit:resource", "stream", ""},
 	{"fruit:nfs_aces", "no", ""},
@@ -67,26 +67,12 @@ func (s *Share) Section() string {
 				continue
 			}
 			if p.why != "" {
-				writeWhy(&b, p.why)
+				fmt.Fprintf(&b, "   # %s\n", strings.ReplaceAll(p.why, "\n", "\n   # "))
 			}
 			fmt.Fprintf(&b, "   %s = %s\n", p.name, p.value)
 		}
 	}
 	return b.String()
-}
-
-// writeWhy writes a comment, in lines of up to 100 characters.
-func writeWhy(b *strings.Builder, why string) {
-	const most = 94
-	line := ""
-	for _, word := range strings.Fields(why) {
-		if len(line)+1+len(word) > most {
-			fmt.Fprintf(b, "   #%s\n", line)
-			line = ""
-		}
-		line += " " + word
-	}
-	fmt.Fprintf(b, "   #%s\n", line)
 }
 
 // Found is a share of an archive in the configuration of a machine.

@@ -23,68 +23,38 @@ const Max = 255
 // Composed returns the composed Unicode form of a name (NFC). Names with the same one look the same:
 // programs on macOS decompose names (NFD), others compose them, and some do so with parts.
 func Composed(name string) string {
-	const combining = 0xcc // begins U+0300 in UTF-8; below it everything is composed
-	if !hasByte(name, combining) {
+	const combining = 0x300 // below it everything is composed
+	if !strings.ContainsFunc(name, func(r rune) bool { return r >= combining }) {
 		return name
 	}
 	return norm.NFC.String(name)
 }
 
 // HasForms reports whether a name may have several Unicode forms: it is not ASCII.
-func HasForms(name string) bool { return hasByte(name, utf8.RuneSelf) }
-
-// hasByte reports whether a text has a byte that is at least so large.
-func hasByte(text string, least byte) bool {
-	for i := range len(text) {
-		if text[i] >= least {
-			return true
-		}
-	}
-	return false
+func HasForms(name string) bool {
+	return strings.ContainsFunc(name, func(r rune) bool { return r >= utf8.RuneSelf })
 }
+
+// forbidden replaces what no name can have in a directory.
+var forbidden = strings.NewReplacer("/", "_", "\x00", "_")
 
 // safe turns a name of the service into one that a directory can hold: "/" and NUL become "_", as
 // do an empty name, "." and "..".
 func safe(name string) string {
 	switch name {
-	case "":
-		return "_"
-	case ".":
+	case "", ".":
 		return "_"
 	case "..":
 		return "__"
 	}
-	return strings.Map(func(r rune) rune {
-		if r == '/' || r == 0 {
-			return '_'
-		}
-		return r
-	}, name)
+	return forbidden.Replace(name)
 }
 
 // splitExt splits name before its extension: the last dot and the 1 to 10 ASCII letters
 // or digits behind it, one of them a letter. Without one, ext is empty.
 func splitExt(name string) (stem, ext string) {
 	dot := strings.LastIndexByte(name, '.')
-	if dot < 0 {
-		return name, ""
-	}
-	tail := name[dot+1:]
-	if len(tail) < 1 || len(tail) > 10 {
-		return name, ""
-	}
-	letter := false
-	for i := range len(tail) {
-		c := tail[i]
-		switch {
-		case c >= '0' && c <= '9':
-		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z':
-			letter = true
-		default:
-			return name, ""
-		}
-	}
-	if !letter {
+	if tail := name[dot+1:]; dot < 0 || len(tail) > 10 || !alnum(tail) || strings.Trim(tail, digits) == "" {
 		return name, ""
 	}
 	return name[:dot], name[dot:]

@@ -134,9 +134,7 @@ func isSaveSuffix(name string) bool {
 // isUnlikely reports whether a program has made a part of a name up: six or more characters of several
 // kinds, seven or more digits, or what stands behind tmp.
 func isUnlikely(name string) bool {
-	return strings.HasPrefix(name, "tmp") || slices.ContainsFunc(strings.FieldsFunc(name, func(r rune) bool {
-		return (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')
-	}), func(part string) bool {
+	return strings.HasPrefix(name, "tmp") || slices.ContainsFunc(strings.FieldsFunc(name, isSign), func(part string) bool {
 		return len(part) >= 6 && changesOfKind(part) >= 2 || consists(part, digits, 7, len(part))
 	})
 }
@@ -166,12 +164,9 @@ func kindOf(c byte) int {
 	return 2
 }
 
-func alnum(s string) bool {
-	for i := range len(s) {
-		c := s[i]
-		if (c < '0' || c > '9') && (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') {
-			return false
-		}
-	}
-	return true
+func alnum(s string) bool { return !strings.ContainsFunc(s, isSign) }
+
+// isSign reports whether a character is neither an ASCII letter nor a digit.
+func isSign(r rune) bool {
+	return (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')
 }
