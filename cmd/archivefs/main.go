@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	_ "time/tzdata" // small systems have no list of time zones
 
 	"github.com/urfave/cli/v2"
 
@@ -27,6 +28,7 @@ import (
 
 func main() {
 	args := cmdline.TakeSecrets(os.Args)
+	_ = config.LocalZone() // the commands whose times depend on it say what is wrong
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	code := begin(ctx, args)
 	stop()

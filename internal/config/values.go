@@ -1,6 +1,9 @@
 package config
 
 import (
+	"fmt"
+	"os"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -34,25 +37,53 @@ func Date(option, s string, zone *time.Location) (time.Time, error) {
 	return time.Time{}, WrongOption(option, "%q is no date; write for example 2024-12-31", s)
 }
 
-// Zone finds a time zone by its name; empty and "local" are the machine's own.
+// Zone finds a time zone by its name, or by a rule of tzset(3); empty and "local" are the machine's own.
 func Zone(option, s string) (*time.Location, error) {
 	if s == "" || strings.EqualFold(s, "local") {
 		return time.Local, nil // the documented default
 	}
-	zone, err := time.LoadLocation(s)
-	if err != nil {
-		return nil, WrongOption(option, "%q is no time zone; write for example Europe/Berlin", s)
+	if zone := zoneOf(s); zone != nil {
+		return zone, nil
 	}
-	return zone, nil
+	return nil, WrongOption(option, "%q is not a time zone; write for example Europe/Berlin, or CET-1CEST,M3.5.0,M10.5.0/3", s)
+}
+
+// LocalZone makes the zone that TZ names the machine's own where the standard library does not know it and
+// takes UTC: a rule of tzset(3). The error says that TZ names no zone, so that times are those of UTC.
+func LocalZone() error {
+	name := strings.TrimPrefix(os.Getenv("TZ"), ":")
+	if name == "" || name == "UTC" || time.Local.String() != "UTC" {
+		return nil
+	}
+	zone := zoneOf(name)
+	if zone == nil {
+		return fmt.Errorf("the environment has TZ=%s, which is not a time zone, so all times are those of UTC; set it for example to Europe/Berlin", name)
+	}
+	time.Local = zone
+	return nil
+}
+
+// rule is a rule of tzset(3), which begins with a name and an offset. The standard library takes stranger names.
+var rule = regexp.MustCompile(`^([A-Za-z]{3,}|<[A-Za-z0-9+-]{3,}>)[+-]?[0-9][A-Za-z0-9<>+,./:-]*$`)
+
+// zoneOf returns a time zone, nil if there is none. The standard library reads rules only as the last line of a
+// file (RFC 9636). So it gets a file of two headers, one zone and that line; the zone, which has no name, is what
+// is left if the rule is wrong.
+func zoneOf(name string) *time.Location {
+	if zone, err := time.LoadLocation(name); err == nil {
+		return zone
+	}
+	zeros := strings.Repeat("\x00", 39)
+	file := "TZif2" + zeros + "TZif2" + zeros[:31] + "\x00\x00\x00\x01\x00\x00\x00\x01" + zeros[:7] + "\n" + name + "\n"
+	zone, _ := time.LoadLocationFromTZData(name, []byte(file)) // which is well-formed
+	if abbreviation, _ := time.Now().In(zone).Zone(); abbreviation == "" || !rule.MatchString(name) {
+		return nil
+	}
+	return zone
 }
 
 // List splits a comma-separated list, without blanks around and empty items.
-func List(s string) []string {
-	var items []string
-	for item := range strings.SplitSeq(s, ",") {
-		if item = strings.TrimSpace(item); item != "" {
-			items = append(items, item)
-		}
-	}
-	return items
-}
+func List(s string) []string { return listed.FindAllString(s, -1) }
+
+// listed is an item of a list.
+var listed = regexp.MustCompile(`[^,\s]([^,]*[^,\s])?`)

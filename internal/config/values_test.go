@@ -101,6 +101,12 @@ func TestZone(t *testing.T) {
 		{"Local", time.Local.String(), true},
 		{"UTC", "UTC", true},
 		{"Europe/Berlin", "Europe/Berlin", true},
+		{"CET-1CEST,M3.5.0,M10.5.0/3", "CET-1CEST,M3.5.0,M10.5.0/3", true},
+		{"<+0330>-3:30", "<+0330>-3:30", true},
+		{"CET-1CEST,M3.5.0,M13.5.0", "", false},
+		{"CET-1CEST,", "", false},
+		{"CET-1\nUTC0", "", false},
+		{"Europe/Berlin2", "", false},
 		{"Europe/Nowhere", "", false},
 		{"../../etc/passwd", "", false},
 	}
@@ -113,6 +119,57 @@ func TestZone(t *testing.T) {
 			}
 			if err != nil || got.String() != tt.want {
 				t.Fatalf("got %v, %v; want %s", got, err, tt.want)
+			}
+		})
+	}
+}
+
+// A rule of tzset(3) has its summer time, as systems without a list of zones write it.
+func TestZoneByRule(t *testing.T) {
+	for text, want := range map[string][2]string{
+		"CET-1CEST,M3.5.0,M10.5.0/3":   {"2024-01-15T12:00:00+01:00", "2024-07-15T12:00:00+02:00"},
+		"EST5EDT,M3.2.0,M11.1.0":       {"2024-01-15T12:00:00-05:00", "2024-07-15T12:00:00-04:00"},
+		"AEST-10AEDT,M10.1.0,M4.1.0/3": {"2024-01-15T12:00:00+11:00", "2024-07-15T12:00:00+10:00"},
+		"<+0330>-3:30":                 {"2024-01-15T12:00:00+03:30", "2024-07-15T12:00:00+03:30"},
+		"UTC0":                         {"2024-01-15T12:00:00Z", "2024-07-15T12:00:00Z"},
+	} {
+		zone, err := config.Zone("time-zone", text)
+		if err != nil {
+			t.Errorf("%s: %v", text, err)
+			continue
+		}
+		for i, month := range []time.Month{time.January, time.July} {
+			if got := time.Date(2024, month, 15, 12, 0, 0, 0, zone).Format(time.RFC3339); got != want[i] {
+				t.Errorf("%s: %s, want %s", text, got, want[i])
+			}
+		}
+	}
+}
+
+func TestLocalZone(t *testing.T) {
+	tests := []struct {
+		tz, known, want string // what the standard library makes of TZ, and what is made of that
+		ok              bool
+	}{
+		{"", "UTC", "UTC", true},
+		{"UTC", "UTC", "UTC", true},
+		{":UTC", "UTC", "UTC", true},
+		{"Europe/Berlin", "Europe/Berlin", "Europe/Berlin", true},
+		{"/etc/localtime", "Europe/Berlin", "Europe/Berlin", true},
+		{"CET-1CEST,M3.5.0,M10.5.0/3", "UTC", "CET-1CEST,M3.5.0,M10.5.0/3", true},
+		{"Europe/Berln", "UTC", "UTC", false},
+		{"/nowhere", "UTC", "UTC", false},
+	}
+	for _, tt := range tests {
+		t.Run(tt.tz, func(t *testing.T) {
+			defer func(was *time.Location) { time.Local = was }(time.Local)
+			t.Setenv("TZ", tt.tz)
+			var err error
+			if time.Local, err = time.LoadLocation(tt.known); err != nil {
+				t.Fatal(err)
+			}
+			if err := config.LocalZone(); (err == nil) != tt.ok || time.Local.String() != tt.want {
+				t.Errorf("the zone is %s, and the error %v; want %s", time.Local, err, tt.want)
 			}
 		})
 	}

@@ -76,6 +76,9 @@ func mount(c *cli.Context) error {
 			log.Debugf("a crash may leave a core: %v", err)
 		}
 	}
+	if err := config.LocalZone(); err != nil && settings.Client.Location == time.Local {
+		log.Warn(err)
+	}
 	stale, err := prepareMountpoint(settings)
 	if err != nil {
 		return startAgainSlowly(c, err)

@@ -70,6 +70,9 @@ func serve(c *cli.Context) error {
 		return err
 	}
 	options.Log = log
+	if err := config.LocalZone(); err != nil {
+		log.Warn(err)
+	}
 	r, err := newServed(c, log)
 	if err != nil {
 		return err

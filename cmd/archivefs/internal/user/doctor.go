@@ -187,6 +187,9 @@ func (p *patient) machine() []doctor.Finding {
 		doctor.Kernel(unix.ByteSliceToString(name.Release[:]), doctor.Privileged(string(status))),
 		doctor.Index("/etc/updatedb.conf", root || p.letsIn()),
 	}
+	if err := config.LocalZone(); err != nil {
+		findings = append(findings, doctor.Warn("time zone", err.Error(), ""))
+	}
 	if unseen := new(closing.Mounts).Unseen(p.letsIn()); unseen != "" {
 		findings = append(findings, doctor.Unseen("programs", "a mount from here", unseen))
 	}
