@@ -99,7 +99,8 @@ func printSamba(c *cli.Context) error {
 	if c.Bool("unit") {
 		return printUnit(c.App.Writer, &s, set)
 	}
-	_, err = fmt.Fprintf(c.App.Writer, "# The archive of the profile %s for Windows, Macs and scanners, by: archivefs share samba\n%s", profile, s.Section())
+	_, err = fmt.Fprintf(c.App.Writer, "# The archive of the profile %s for Windows, Macs and scanners, by: archivefs share samba\n"+
+		"# Where SELinux enforces its rules, root permits it: setsebool -P samba_share_fusefs on\n%s", profile, s.Section())
 	return err
 }
 

@@ -28,6 +28,7 @@ import (
 	"github.com/archivefs/archivefs/internal/closing"
 	"github.com/archivefs/archivefs/internal/config"
 	"github.com/archivefs/archivefs/internal/doctor"
+	"github.com/archivefs/archivefs/internal/fusectl"
 	"github.com/archivefs/archivefs/internal/samba"
 	"github.com/archivefs/archivefs/internal/spool"
 )
@@ -415,7 +416,7 @@ func (p *patient) shares() (findings []doctor.Finding) {
 		return nil // there is no Samba, or its configuration is wrong, which it says itself
 	}
 	for _, s := range samba.Shares(string(conf), mounted.Archives()) {
-		findings = append(findings, doctor.Share(s.Name, s.Path, s.Lacks))
+		findings = append(append(findings, doctor.Share(s.Name, s.Path, s.Lacks)), doctor.SELinux(doctor.SELinuxFS, s.Path, fusectl.Mounts("self"))...)
 	}
 	return findings
 }
