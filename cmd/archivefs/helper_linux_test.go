@@ -61,7 +61,11 @@ func TestHelperMounts(t *testing.T) {
 	helper := asHelper(t, filepath.Join(t.TempDir(), "mount.archivefs"))
 	dir, state := t.TempDir(), filepath.Join(t.TempDir(), "state")
 	unmountAtEnd(t, dir)
-	options := "rw,noexec,nosuid,nodev,_netdev,api_key_file=" + filepath.Join(o.data, "api-key") + ",state_dir=" + state
+	options := `rw,noexec,nosuid,nodev,_netdev,auto_unmount,max_read=131072,subtype=archivefs,uhelper=udisks2,context="system_u:object_r:fusefs_t:s0:c1,c2",`
+	if os.Geteuid() == 0 {
+		options += "nosymfollow," // fusermount3 does not know it
+	}
+	options += "api_key_file=" + filepath.Join(o.data, "api-key") + ",state_dir=" + state
 	call := func(more ...string) *program {
 		return startWith(t, func(cmd *exec.Cmd) { cmd.Path = helper; cmd.Args[0] = helper },
 			append([]string{o.url, dir, "-o", options}, more...)...)
@@ -78,8 +82,12 @@ func TestHelperMounts(t *testing.T) {
 	if err := os.WriteFile(letter, []byte("#!/bin/sh\n"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if mounts, err := os.ReadFile("/proc/self/mounts"); err != nil || !strings.Contains(string(mounts), o.url+" "+dir+" fuse.archivefs rw,nosuid,nodev,noexec,") {
+	mounts, err := os.ReadFile("/proc/self/mounts")
+	if err != nil || !strings.Contains(string(mounts), o.url+" "+dir+" fuse.archivefs rw,nosuid,nodev,noexec,") {
 		t.Errorf("the mount is not as it was asked for: %v\n%s", err, mounts)
+	}
+	if os.Geteuid() == 0 && !strings.Contains(string(mounts), ",nosymfollow") {
+		t.Errorf("links are followed:\n%s", mounts)
 	}
 	again := call()
 	again.wantExit(32)

@@ -41,6 +41,10 @@ func TestHelperCommandLine(t *testing.T) {
 			"a line of fstab", "office /mnt -o rw,noexec,nosuid,nodev,allow_other,uid=1000,user,_netdev,nofail,x-systemd.automount,comment=ours",
 			"archivefs mount --daemon --fsname=office --noexec --allow-other --uid=1000 -- office /mnt",
 		},
+		{
+			"options for the kernel", `office /mnt -o rw,context="system_u:object_r:x_t:s0:c1,c2",nosymfollow,uhelper=udisks2`,
+			"archivefs mount --daemon --fsname=office --context=system_u:object_r:x_t:s0:c1,c2 --nosymfollow -- office /mnt",
+		},
 		{"options in front", "-v -o ro office /mnt", "archivefs mount --daemon --fsname=office --read-only -- office /mnt"},
 		{"letters in one", "office /mnt -nvo ro -t fuse.archivefs", "archivefs mount --daemon --fsname=office --read-only -- office /mnt"},
 		{"a value behind its letter", "office /mnt -oro -tfuse.archivefs", "archivefs mount --daemon --fsname=office --read-only -- office /mnt"},

@@ -1,32 +1,41 @@
 package config
 
-import "strings"
+import (
+	"regexp"
+	"slices"
+	"strings"
+)
 
 // ignored are options of mount(8), fstab(5) and fuse(8) that are for other programs, or have no
 // effect here: the kernel checks permissions wherever other users have access, and a mount never
-// has devices and setuid programs. All other names are those of long options.
-var ignored = map[string]bool{
-	"defaults": true, "rw": true, "auto": true, "noauto": true, "user": true, "nouser": true, "users": true,
-	"owner": true, "group": true, "_netdev": true, "nofail": true, "suid": true,
-	"nosuid": true, "dev": true, "nodev": true, "atime": true, "noatime": true, "relatime": true,
-	"norelatime": true, "strictatime": true, "nostrictatime": true, "lazytime": true, "nolazytime": true,
-	"diratime": true, "nodiratime": true, "iversion": true, "noiversion": true, "mand": true, "nomand": true,
-	"silent": true, "loud": true, "sync": true, "async": true, "dirsync": true, "default_permissions": true,
-}
+// has devices and setuid programs. Those with "=" have a value; the subtype is ours, and so is what is
+// read at once. All other names are those of long options.
+var ignored = strings.Fields(`auto noauto user nouser users owner group nofail _netdev comment= helper= uhelper= subtype= max-read=
+	defaults rw suid nosuid dev nodev sync async dirsync default_permissions auto_unmount symfollow
+	atime noatime relatime norelatime strictatime nostrictatime lazytime nolazytime diratime nodiratime
+	iversion noiversion mand nomand silent loud`)
+
+// option is one of -o. A backslash escapes a comma, and so do quotes around the value.
+var option = regexp.MustCompile(`(?:="[^"]*"|\\[,\\]|[^,])+`)
 
 // spelled are options of mount(8) that have another name as a long option.
 var spelled = map[string]string{"ro": "--read-only", "exec": "--noexec=false"}
 
-// MountOptions turns the value of -o ("a,b=c", a comma inside a value written "\,") into
-// long options. Names may be spelled with "_" for "-", as mount programs do.
+// MountOptions turns the value of -o ("a,b=c", a comma inside a value written "\,", or the value in double
+// quotes) into long options. Names may be spelled with "_" for "-", as mount programs do.
 func MountOptions(s string) ([]string, error) {
 	var flags []string
-	for _, o := range splitOptions(s) {
+	for _, o := range option.FindAllString(s, -1) {
 		o = strings.TrimSpace(o)
 		name, value, hasValue := strings.Cut(o, "=")
+		if len(value) > 1 && value[0] == '"' && value[len(value)-1] == '"' {
+			value = value[1 : len(value)-1]
+		} else {
+			value = strings.NewReplacer(`\,`, `,`, `\\`, `\`).Replace(value)
+		}
 		name = strings.ReplaceAll(name, "_", "-")
 		switch {
-		case o == "", ignored[o], strings.HasPrefix(strings.ToLower(name), "x-"), name == "comment":
+		case o == "", slices.Contains(ignored, o), slices.Contains(ignored, name+"="), strings.HasPrefix(strings.ToLower(name), "x-"):
 		case name == "":
 			return nil, Usagef("-o: an option has no name before its \"=\"") // its text may hold secrets
 		case o == "remount":
@@ -40,23 +49,4 @@ func MountOptions(s string) ([]string, error) {
 		}
 	}
 	return flags, nil
-}
-
-// splitOptions splits at commas that no backslash escapes.
-func splitOptions(s string) []string {
-	var all []string
-	var b strings.Builder
-	for i := 0; i < len(s); i++ {
-		switch {
-		case s[i] == '\\' && i+1 < len(s) && (s[i+1] == ',' || s[i+1] == '\\'):
-			i++
-			b.WriteByte(s[i])
-		case s[i] == ',':
-			all = append(all, b.String())
-			b.Reset()
-		default:
-			b.WriteByte(s[i])
-		}
-	}
-	return append(all, b.String())
 }

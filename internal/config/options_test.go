@@ -40,6 +40,19 @@ func TestMountOptions(t *testing.T) {
 			[]string{"--read-only"},
 		},
 		{"what FUSE mounts often carry", "default_permissions,lazytime,strictatime,allow_other", []string{"--allow-other"}},
+		{
+			"for the kernel", `context="system_u:object_r:x_t:s0:c1,c2",nosymfollow,rootcontext=a:b:c:s0`,
+			[]string{"--context=system_u:object_r:x_t:s0:c1,c2", "--nosymfollow", "--rootcontext=a:b:c:s0"},
+		},
+		{
+			"what mount(8) and mount.fuse3 hand over", "auto_unmount,symfollow,subtype=archivefs,max_read=131072,helper=fuse,uhelper=udisks2,iversion,mand,loud,silent,owner,group,ro",
+			[]string{"--read-only"},
+		},
+		{"quotes around a value", `fsname="a b",ro`, []string{"--fsname=a b", "--read-only"}},
+		{"an empty value in quotes", `fsname="",ro`, []string{"--fsname=", "--read-only"}},
+		{"quotes inside a value", `fsname=a"b,c"d,fsname="a"b`, []string{`--fsname=a"b`, `--c"d`, `--fsname="a"b`}},
+		{"a quote that is not closed", `fsname="a,ro`, []string{`--fsname="a`, "--read-only"}},
+		{"a backslash in quotes", `fsname="a\,b"`, []string{`--fsname=a\,b`}},
 		{"a user is ignored, a user name is not", "user,user=erika", []string{"--user=erika"}},
 		{"unknown options are for the command line to refuse", "bogus,also=1", []string{"--bogus", "--also=1"}},
 	}

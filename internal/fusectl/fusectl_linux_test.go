@@ -118,7 +118,7 @@ func TestMountInstead(t *testing.T) {
 		}
 	}()
 	fd, err := fusectl.MountInstead(dir, &fusectl.Options{
-		Source: "a, b", Subtype: "archivefs", MaxRead: 1 << 20, AllowOther: true, More: []string{"ro", "noexec", "default_permissions"},
+		Source: "a, b", Subtype: "archivefs", MaxRead: 1 << 20, AllowOther: true, More: []string{"ro", "noexec", "nosymfollow", "default_permissions"},
 	})
 	close(stop)
 	uncovered := <-seen
@@ -136,7 +136,7 @@ func TestMountInstead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const want = ` / %s ro,nosuid,nodev,noexec,relatime .*- fuse\.archivefs a,\\040b ro,user_id=0,group_id=0,default_permissions,allow_other,max_read=1048576\n`
+	const want = ` / %s ro,nosuid,nodev,noexec,relatime,nosymfollow .*- fuse\.archivefs a,\\040b ro,user_id=0,group_id=0,default_permissions,allow_other,max_read=1048576\n`
 	if !regexp.MustCompile(fmt.Sprintf(want, regexp.QuoteMeta(dir))).Match(text) {
 		t.Errorf("no mount with the options in\n%s", text)
 	}

@@ -37,12 +37,13 @@ func Mount(dir string, o *Options) (int, error) {
 
 func maxRead(o *Options) string { return fmt.Sprintf("max_read=%d", o.MaxRead) }
 
-// mountFlags are the options that mount(2) takes as flags, and fsmount(2) as the same numbers.
+// mountFlags are the options that mount(2) takes as flags, and fsmount(2) as the same numbers but for nosymfollow.
 var mountFlags = map[string]struct{ set, clear uintptr }{
 	"dev": {clear: unix.MS_NODEV}, "nodev": {set: unix.MS_NODEV},
 	"suid": {clear: unix.MS_NOSUID}, "nosuid": {set: unix.MS_NOSUID},
 	"exec": {clear: unix.MS_NOEXEC}, "noexec": {set: unix.MS_NOEXEC},
-	"rw": {clear: unix.MS_RDONLY}, "ro": {set: unix.MS_RDONLY},
+	"nosymfollow": {set: unix.MS_NOSYMFOLLOW},
+	"rw":          {clear: unix.MS_RDONLY}, "ro": {set: unix.MS_RDONLY},
 }
 
 // direct returns the options as mount(2) takes them, and a new descriptor that they name.
@@ -92,6 +93,9 @@ func MountInstead(dir string, o *Options) (int, error) {
 	if flags&unix.MS_RDONLY != 0 {
 		options = append(options, "ro") // of the file system; the flag is that of the mount
 	}
+	if flags&unix.MS_NOSYMFOLLOW != 0 {
+		flags ^= unix.MS_NOSYMFOLLOW | unix.MOUNT_ATTR_NOSYMFOLLOW
+	}
 	if err = mountBeneath(dir, flags, options); err == nil {
 		err = Detach(dir)
 	}
@@ -113,7 +117,7 @@ func mountBeneath(dir string, flags uintptr, options []string) error {
 	defer unix.Close(fs) //nolint:errcheck // the mount stays
 	for _, option := range options {
 		if key, value, ok := strings.Cut(option, "="); ok {
-			err = errors.Join(err, unix.FsconfigSetString(fs, key, value))
+			err = errors.Join(err, unix.FsconfigSetString(fs, key, strings.Trim(value, `"`))) // labels are in quotes
 		} else {
 			err = errors.Join(err, unix.FsconfigSetFlag(fs, key))
 		}

@@ -18,6 +18,7 @@ import (
 	"github.com/archivefs/archivefs/cmd/archivefs/internal/running"
 	"github.com/archivefs/archivefs/fs"
 	"github.com/archivefs/archivefs/internal/config"
+	"github.com/archivefs/archivefs/internal/doctor"
 )
 
 // Group is a group of the options of mount, with its heading.
@@ -110,6 +111,11 @@ func viewFlags() []cli.Flag {
 		&cli.BoolFlag{Name: "read-only", EnvVars: command.Env("READ_ONLY"), Usage: "refuse every change"},
 		&cli.BoolFlag{Name: "nonempty", EnvVars: command.Env("NONEMPTY"), Usage: "mount over a directory that is not empty, and hide its files"},
 		&cli.BoolFlag{Name: "noexec", EnvVars: command.Env("NOEXEC"), Usage: "let no program that is a document be run"},
+		&cli.BoolFlag{Name: "nosymfollow", EnvVars: command.Env("NOSYMFOLLOW"), Usage: "let no symbolic link of the mount be followed"},
+		&cli.StringFlag{Name: "context", EnvVars: command.Env("CONTEXT"), Usage: "the SELinux `LABEL` of all files, for root; as the next three it is ignored where SELinux is off"},
+		&cli.StringFlag{Name: "fscontext", EnvVars: command.Env("FSCONTEXT"), Usage: "the SELinux `LABEL` of the file system"},
+		&cli.StringFlag{Name: "defcontext", EnvVars: command.Env("DEFCONTEXT"), Usage: "the SELinux `LABEL` of files without one"},
+		&cli.StringFlag{Name: "rootcontext", EnvVars: command.Env("ROOTCONTEXT"), Usage: "the SELinux `LABEL` of the mount point"},
 		&cli.BoolFlag{Name: "allow-other", EnvVars: command.Env("ALLOW_OTHER"), Usage: "let other users in (needs user_allow_other in /etc/fuse.conf, or root)"},
 		&cli.StringFlag{
 			Name: "map-users", EnvVars: command.Env("MAP_USERS"), TakesFile: true,
@@ -367,10 +373,25 @@ func readView(c *cli.Context, s *Mount) error {
 	}
 	s.Fs.Crawlers = c.Bool("crawlers")
 	s.Fs.AllowDelete, s.Fs.ReadOnly, s.Fs.AllowOther = c.Bool("allow-delete"), c.Bool("read-only"), c.Bool("allow-other")
-	if c.Bool("noexec") {
-		s.Fs.MountOptions = []string{"noexec"}
-	}
+	s.Fs.MountOptions = kernelOptions(c)
 	return nil
+}
+
+// kernelOptions are options for the kernel. It refuses labels, which may have commas, if it has no SELinux:
+// mount(8) leaves them out there.
+func kernelOptions(c *cli.Context) (options []string) {
+	for _, option := range []string{"noexec", "nosymfollow"} {
+		if c.Bool(option) {
+			options = append(options, option)
+		}
+	}
+	_, err := os.Stat(doctor.SELinuxFS + "/enforce")
+	for _, label := range []string{"context", "fscontext", "defcontext", "rootcontext"} {
+		if value := c.String(label); value != "" && err == nil {
+			options = append(options, label+`="`+value+`"`)
+		}
+	}
+	return options
 }
 
 // readOwner reads owner and permissions of the files.
