@@ -2,6 +2,7 @@ package server
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"io"
 	"net/http"
@@ -74,21 +75,25 @@ func BenchmarkTree(b *testing.B) {
 // plantTree adds a mandator with 49 folders of 100 folders each, with ten documents in every folder.
 func plantTree(tb testing.TB, s *Server) {
 	tb.Helper()
-	folders := []store.Folder{{Name: "M"}}
-	for i := range 49 {
-		folders = append(folders, store.Folder{Name: fmt.Sprint("folder ", i), Parent: -1})
-		above := -archive.ID(len(folders))
-		for j := range 101 {
-			folders = append(folders, store.Folder{Name: fmt.Sprint("folder ", j), Parent: above})
+	err := s.db.Together(tb.Context(), func(ctx context.Context) error {
+		add := func(parent archive.ID, name string) (archive.ID, error) {
+			id, err := s.catalog.AddFolder(ctx, store.Folder{Parent: parent, Name: name})
+			for n := 0; n < 10 && err == nil; n++ {
+				_, err = s.catalog.AddDocuments(ctx, []store.Document{document(id)}, false)
+			}
+			return id, err
 		}
-	}
-	var documents []store.Document
-	for i := range folders {
-		for range 10 {
-			documents = append(documents, document(-archive.ID(i+1)))
+		mandator, err := add(0, "M")
+		for i := 0; i < 49 && err == nil; i++ {
+			var above archive.ID
+			above, err = add(mandator, fmt.Sprint("folder ", i))
+			for j := 0; j < 101 && err == nil; j++ {
+				_, err = add(above, fmt.Sprint("folder ", j))
+			}
 		}
-	}
-	if _, err := s.catalog.AddBatch(tb.Context(), folders, documents); err != nil {
+		return err
+	})
+	if err != nil {
 		tb.Fatal(err)
 	}
 }

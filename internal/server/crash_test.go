@@ -16,7 +16,6 @@ import (
 
 	"github.com/archivefs/archivefs/archive"
 	"github.com/archivefs/archivefs/internal/redolog"
-	"github.com/archivefs/archivefs/internal/server/catalog"
 	"github.com/archivefs/archivefs/internal/server/store"
 )
 
@@ -25,7 +24,7 @@ var errRow = errors.New("the row cannot be written")
 // brokenCatalog fails between the content and its row; before it does, it takes an image
 // of the data directory, as a crash at this moment would leave it.
 type brokenCatalog struct {
-	catalog.Catalog
+	wholeArchive
 	image func()
 }
 
@@ -54,7 +53,7 @@ func TestCrashBetweenContentAndRow(t *testing.T) {
 		t.Fatal(err)
 	}
 	working := s.catalog
-	s.catalog = brokenCatalog{Catalog: working, image: func() {
+	s.catalog = brokenCatalog{wholeArchive: working, image: func() {
 		awaitContent(t, data, "lost")
 		if err := os.CopyFS(image, os.DirFS(data)); err != nil {
 			t.Error(err)
@@ -121,7 +120,7 @@ func TestCrashWithContentsInTheLog(t *testing.T) {
 			time.Sleep(10 * time.Millisecond) // it is being made
 		}
 	}
-	s.catalog = brokenCatalog{Catalog: working, image: func() {
+	s.catalog = brokenCatalog{wholeArchive: working, image: func() {
 		content := fmt.Sprint("content ", documents)
 		awaitContent(t, data, content)
 		awaitEntry(t, data, content)

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -12,13 +13,13 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"sync"
 	"syscall"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 
 	"github.com/archivefs/archivefs/archive"
-	"github.com/archivefs/archivefs/internal/server/blob"
 	"github.com/archivefs/archivefs/internal/server/catalog"
 	"github.com/archivefs/archivefs/internal/server/limits"
 	"github.com/archivefs/archivefs/internal/server/refusal"
@@ -28,9 +29,16 @@ import (
 
 // furnisher adds to the archive of the default tenant without a request.
 type furnisher struct {
-	catalog catalog.Catalog
+	catalog wholeArchive
 	intake  *intake
 	data    string // the archive's own directory
+}
+
+// wholeArchive is the archive of a tenant, with what no request asks for.
+type wholeArchive interface {
+	catalog.Catalog
+	Contents(ctx context.Context, folder archive.ID) ([]store.NamedContent, error)
+	Empty(ctx context.Context) (bool, error)
 }
 
 // AddMandator adds a mandator. The error is KindConflict for a name that exists, KindInvalid for
@@ -107,7 +115,7 @@ type Import struct {
 	// Dir is the directory: directories in it become mandators, deeper ones folders, and files
 	// documents. Files in Dir itself go to a mandator of Dir's name.
 	Dir string
-	// Skipped, if set, is called for each skipped entry with the reason.
+	// Skipped, if set, is called for each skipped entry with the reason, one at a time.
 	Skipped func(path, reason string)
 	// Done, if set, is called with the bytes of each processed file. It may be called concurrently.
 	Done func(size int64)
@@ -121,14 +129,16 @@ type Imported struct {
 	Skipped            int   // skipped entries; a directory is one, with everything in it
 }
 
+// filesAtATime is how many files are added concurrently: those that arrive together share the syncs of the disk.
+const filesAtATime = 64
+
 // Import adds a directory tree. A document gets the name of its file, is created at the file's
 // modification time, and archived now; the rules of an upload apply. A document with the same name
 // and content in the same folder is not added again, so an interrupted import can be repeated.
 //
 // Entries that cannot be documents are skipped: links, devices, unreadable files, files that are
-// too large or have an invalid name. Any other error ends the import. Documents are added in
-// batches of some hundred, each all or nothing across a crash. Imported has the numbers even if
-// there is an error. Nothing else may change the archive meanwhile.
+// too large or have an invalid name. Any other error ends the import. Each document is added like an
+// uploaded one. Imported has the numbers even if there is an error.
 func (f *furnisher) Import(ctx context.Context, what Import) (Imported, error) {
 	dir, err := filepath.Abs(what.Dir)
 	if err != nil {
@@ -141,15 +151,12 @@ func (f *furnisher) Import(ctx context.Context, what Import) (Imported, error) {
 	if err := outside(dir, data); err != nil {
 		return Imported{}, fmt.Errorf("import: %w", err)
 	}
-	im := &importer{furnisher: f, options: what, own: data}
+	im := &importer{furnisher: f, options: what, own: data, reading: make(chan struct{}, 2*runtime.GOMAXPROCS(0))}
 	err = im.root(ctx, dir)
-	if err == nil {
-		err = im.flush(ctx)
-	}
 	if err != nil {
 		err = fmt.Errorf("import %s: %w", dir, err)
 	}
-	return im.Imported, err
+	return im.made, err
 }
 
 // outside refuses a directory inside the archive's own.
@@ -172,24 +179,35 @@ func outside(dir string, data os.FileInfo) error {
 	}
 }
 
-// importer walks a tree and adds it in batches. Its methods belong to one goroutine.
+// importer walks a tree, and adds its files beside that.
 type importer struct {
-	Imported
 	*furnisher
 	options Import
 	own     os.FileInfo // of the archive's own directory
-	batch   batch
+	group   *errgroup.Group
+	reading chan struct{} // a place for each file that is being read; the others wait for the disk
+
+	mu   sync.Mutex
+	made Imported // +checklocks:mu
 }
 
-// branch is a folder of the archive for files. Its id is 0 above the mandators, and negative while
-// the folder is in the batch: see store.AddBatch.
+// branch is a folder of the archive for files; the zero branch is above the mandators.
 type branch struct {
 	id    archive.ID
 	depth int // 1 for a mandator
+	// known are the documents that it had before, by their names.
+	known map[string][]store.NamedContent
 }
 
-// root imports the directory itself. Its own files come first and are added at once: a directory in
-// it may have the name of their mandator.
+// count changes the numbers of the result.
+func (im *importer) count(change func(made *Imported)) {
+	im.mu.Lock()
+	defer im.mu.Unlock()
+	change(&im.made)
+}
+
+// root imports the directory itself. Its own files come first: a directory in it may have the name of
+// their mandator.
 func (im *importer) root(ctx context.Context, dir string) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -197,14 +215,21 @@ func (im *importer) root(ctx context.Context, dir string) error {
 	}
 	files, dirs := im.sort(dir, entries)
 	if len(files) > 0 {
-		if err := im.ownFiles(ctx, dir, files); err != nil {
-			return err
-		}
-		if err := im.flush(ctx); err != nil {
-			return err
-		}
+		err = im.walk(ctx, func(ctx context.Context) error { return im.ownFiles(ctx, dir, files) })
 	}
-	return im.directories(ctx, dir, dirs, &branch{})
+	if err != nil {
+		return err
+	}
+	return im.walk(ctx, func(ctx context.Context) error { return im.directories(ctx, dir, dirs, &branch{}) })
+}
+
+// walk calls do, and waits until the files are added that it has found.
+func (im *importer) walk(ctx context.Context, do func(ctx context.Context) error) error {
+	group, within := errgroup.WithContext(ctx)
+	group.SetLimit(filesAtATime)
+	im.group = group
+	err := do(within)
+	return cmp.Or(group.Wait(), err) // a failure of a file ends do, too
 }
 
 // ownFiles imports the files of the directory itself, into a mandator of its name.
@@ -216,11 +241,11 @@ func (im *importer) ownFiles(ctx context.Context, dir string, files []fs.DirEntr
 		}
 		return nil
 	}
-	mandator, known, err := im.enter(ctx, &branch{}, name)
-	if err != nil {
-		return err
+	mandator, err := im.enter(ctx, &branch{}, name)
+	if err == nil {
+		im.files(ctx, dir, files, mandator)
 	}
-	return im.files(ctx, dir, files, mandator, known)
+	return err
 }
 
 // sort separates files from directories and skips everything else.
@@ -284,51 +309,38 @@ func (im *importer) directory(ctx context.Context, path string, d fs.DirEntry, i
 		im.skip(path, reason(err))
 		return nil
 	}
-	at, known, err := im.enter(ctx, in, d.Name())
+	at, err := im.enter(ctx, in, d.Name())
 	if err != nil {
 		return err
 	}
 	files, dirs := im.sort(path, entries)
-	if err := im.files(ctx, path, files, at, known); err != nil {
-		return err
-	}
+	im.files(ctx, path, files, at)
 	return im.directories(ctx, path, dirs, at)
 }
 
-// enter finds a folder and its entries by name, or adds the folder to the batch.
-func (im *importer) enter(ctx context.Context, in *branch, name string) (*branch, map[string][]store.NamedContent, error) {
-	if im.batch.full() { // of folders
-		if err := im.flush(ctx); err != nil {
-			return nil, nil, err
+// enter finds a folder and its documents, or adds the folder.
+func (im *importer) enter(ctx context.Context, in *branch, name string) (*branch, error) {
+	at := &branch{depth: in.depth + 1, known: map[string][]store.NamedContent{}}
+	f, err := im.catalog.Child(ctx, in.id, name)
+	if archive.KindOf(err) == archive.KindNotFound {
+		if at.id, err = im.addFolder(ctx, store.Folder{Parent: in.id, Name: name}); err == nil {
+			im.count(func(made *Imported) { made.Folders++ })
 		}
+		return at, err
 	}
-	if in.id >= 0 {
-		f, err := im.catalog.Child(ctx, in.id, name)
-		switch {
-		case err == nil:
-			known, err := im.known(ctx, f.ID)
-			return &branch{id: f.ID, depth: in.depth + 1}, known, err
-		case archive.KindOf(err) != archive.KindNotFound:
-			return nil, nil, err
-		}
-	}
-	return im.batch.folder(in, name), nil, nil
-}
-
-func (im *importer) known(ctx context.Context, folder archive.ID) (map[string][]store.NamedContent, error) {
-	contents, err := im.catalog.Contents(ctx, folder)
 	if err != nil {
 		return nil, err
 	}
-	known := make(map[string][]store.NamedContent, len(contents))
+	at.id = f.ID
+	contents, err := im.catalog.Contents(ctx, f.ID)
 	for _, c := range contents {
-		known[c.Name] = append(known[c.Name], c)
+		at.known[c.Name] = append(at.known[c.Name], c)
 	}
-	return known, nil
+	return at, err
 }
 
-// files adds the files of a directory to the batch, and flushes a full batch.
-func (im *importer) files(ctx context.Context, dir string, files []fs.DirEntry, in *branch, known map[string][]store.NamedContent) error {
+// files adds the files of a directory in the background.
+func (im *importer) files(ctx context.Context, dir string, files []fs.DirEntry, in *branch) {
 	for _, f := range files {
 		path := filepath.Join(dir, f.Name())
 		if wrong := limits.DocumentName(f.Name()); wrong != "" {
@@ -340,24 +352,24 @@ func (im *importer) files(ctx context.Context, dir string, files []fs.DirEntry, 
 			im.skip(path, reason(err))
 			continue
 		}
-		im.batch.file(candidate{
-			path: path, name: f.Name(), size: info.Size(), changed: info.ModTime(), in: in, known: known[f.Name()],
-		})
-		if im.batch.full() {
-			if err := im.flush(ctx); err != nil {
-				return err
+		im.group.Go(func() error {
+			err := im.add(ctx, path, info, in)
+			if err == nil && im.options.Done != nil {
+				im.options.Done(info.Size())
 			}
-		}
+			return err
+		})
 	}
-	return nil
 }
 
 // skip leaves an entry out.
 func (im *importer) skip(path, reason string) {
-	im.Skipped++
-	if im.options.Skipped != nil {
-		im.options.Skipped(path, reason)
-	}
+	im.count(func(made *Imported) {
+		made.Skipped++
+		if im.options.Skipped != nil {
+			im.options.Skipped(path, reason)
+		}
+	})
 }
 
 // reason is an error of the file system without the path, which is reported beside it.
@@ -368,182 +380,81 @@ func reason(err error) string {
 	return err.Error()
 }
 
-// The limits of a batch: large enough to wait for the disk rarely. Each document of it holds a file
-// open.
-const (
-	batchDocuments = 512
-	batchFolders   = 4096
-	batchBytes     = 256 << 20
-)
-
-// batch is added in one transaction.
-type batch struct {
-	folders    []store.Folder
-	branches   []*branch // of the folders
-	candidates []candidate
-	bytes      int64
-}
-
-func (b *batch) folder(in *branch, name string) *branch {
-	b.folders = append(b.folders, store.Folder{Parent: in.id, Name: name})
-	made := &branch{id: -archive.ID(len(b.folders)), depth: in.depth + 1}
-	b.branches = append(b.branches, made)
-	return made
-}
-
-func (b *batch) file(c candidate) {
-	b.candidates = append(b.candidates, c)
-	b.bytes += c.size
-}
-
-func (b *batch) full() bool {
-	return len(b.candidates) >= batchDocuments || len(b.folders) >= batchFolders || b.bytes >= batchBytes
-}
-
-// flush adds the batch, all or nothing of it, and begins a new one.
-func (im *importer) flush(ctx context.Context) error {
-	defer im.intake.activity.change()
-	defer im.intake.activity.begin()()
-	b := im.batch
-	im.batch = batch{}
-	outcomes, err := im.receive(ctx, b.candidates)
-	defer func() {
-		for _, o := range outcomes {
-			if o.received != nil {
-				im.intake.discard(*o.received)
-			}
-		}
-	}()
+// add adds a file like an upload, unless its folder has it already. A problem of the file skips it; the
+// error is the archive's or the context's.
+func (im *importer) add(ctx context.Context, path string, info fs.FileInfo, in *branch) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	file, err := openRegular(path)
 	if err != nil {
+		im.skip(path, reason(err))
+		return nil
+	}
+	defer func() { _ = file.Close() }()
+	received, present, err := im.read(ctx, interruptible{ctx, file}, info, in.known[info.Name()])
+	if err == nil && !present {
+		defer im.intake.discard(received)
+	}
+	spoilt := new(spoiltError)
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case present:
+		im.count(func(made *Imported) { made.Present++ })
+		return nil
+	case errors.As(err, &spoilt):
+		im.skip(path, spoilt.reason)
+		return nil
+	case err != nil:
 		return err
 	}
 	now := time.Now()
-	var staged []blob.Staged
-	var documents []store.Document
-	added := Imported{Folders: len(b.folders)}
-	for i, c := range b.candidates {
-		switch o := outcomes[i]; {
-		case o.skipped != "":
-			im.skip(c.path, o.skipped)
-		case o.received == nil:
-			added.Present++
-		default:
-			staged = append(staged, o.received.Staged)
-			documents = append(documents, o.received.describe(c.document(now)))
-			added.Documents++
-			added.Bytes += o.received.Size()
-		}
+	created := info.ModTime()
+	if created.After(now) || created.Unix() <= 0 { // nobody knows
+		created = now
 	}
-	if err := im.add(ctx, b, staged, documents); err != nil {
+	document := received.describe(store.Document{Folder: in.id, Name: info.Name(), Created: created, Archived: now})
+	// What has begun is finished.
+	if _, err := im.intake.keep(context.WithoutCancel(ctx), im.catalog, []receipt{received}, []store.Document{document}, false); err != nil {
 		return err
 	}
-	im.Folders, im.Documents = im.Folders+added.Folders, im.Documents+added.Documents
-	im.Present, im.Bytes = im.Present+added.Present, im.Bytes+added.Bytes
+	im.count(func(made *Imported) { made.Documents, made.Bytes = made.Documents+1, made.Bytes+received.Size() })
 	return nil
 }
 
-// add makes the contents durable and then adds folders and documents in one transaction.
-func (im *importer) add(ctx context.Context, b batch, staged []blob.Staged, documents []store.Document) error {
-	if len(b.folders)+len(documents) == 0 {
-		return nil
-	}
-	ctx = context.WithoutCancel(ctx) // a batch is finished once it is begun
-	return im.intake.vault.keep(ctx, staged, func(ctx context.Context) error {
-		ids, err := im.catalog.AddBatch(ctx, b.folders, documents)
-		if err != nil {
-			return err
-		}
-		for i, made := range b.branches {
-			made.id = ids[i]
-		}
-		return nil
-	})
-}
+// spoiltError says why a file cannot be a document.
+type spoiltError struct{ reason string }
 
-// receive reads the files, several at a time. The outcomes are in the order of the files; after an
-// error only some are set.
-func (im *importer) receive(ctx context.Context, candidates []candidate) ([]fileOutcome, error) {
-	outcomes := make([]fileOutcome, len(candidates))
-	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(2 * runtime.GOMAXPROCS(0)) // some read while others wait for the disk
-	for i, c := range candidates {
-		group.Go(func() (err error) {
-			outcomes[i], err = im.take(ctx, c)
-			if im.options.Done != nil && err == nil {
-				im.options.Done(c.size)
-			}
-			return err
-		})
-	}
-	err := group.Wait()
-	return outcomes, err
-}
+func (e *spoiltError) Error() string { return e.reason }
 
-// candidate is a file that may become a document.
-type candidate struct {
-	path, name string
-	size       int64 // when it was found
-	changed    time.Time
-	in         *branch
-	known      []store.NamedContent // the documents of its name in its folder
-}
-
-// fileOutcome is the outcome of a candidate. The zero value: the document exists already.
-type fileOutcome struct {
-	received *receipt
-	skipped  string // why it is skipped
-}
-
-// document describes the new document. A modification time in the future, or before 1970, is
-// ignored.
-func (c candidate) document(now time.Time) store.Document {
-	created := c.changed
-	if created.After(now) || created.Unix() <= 0 {
-		created = now
-	}
-	return store.Document{Folder: c.in.id, Name: c.name, Created: created, Archived: now}
-}
-
-// take receives a file like an upload, unless its folder has it already. A problem of the file is
-// in the outcome; an error is the archive's or the context's.
-func (f *furnisher) take(ctx context.Context, c candidate) (fileOutcome, error) {
-	file, err := openRegular(c.path)
-	if err != nil {
-		return fileOutcome{skipped: reason(err)}, nil
-	}
-	defer func() { _ = file.Close() }()
-	if slices.ContainsFunc(c.known, func(k store.NamedContent) bool { return k.Size == c.size }) {
+// read receives a file, unless it is one of the documents of its name.
+func (im *importer) read(ctx context.Context, file interruptible, info fs.FileInfo, known []store.NamedContent) (received receipt, present bool, err error) {
+	im.reading <- struct{}{}
+	defer func() { <-im.reading }()
+	if slices.ContainsFunc(known, func(k store.NamedContent) bool { return k.Size == info.Size() }) {
 		sum := sha256.New()
-		if _, err := io.Copy(sum, interruptible{ctx, file}); err != nil {
-			return spoilt(ctx, err)
-		}
+		_, err := io.Copy(sum, file)
 		digest := hex.EncodeToString(sum.Sum(nil))
-		if slices.ContainsFunc(c.known, func(k store.NamedContent) bool { return k.Digest == digest }) {
-			return fileOutcome{}, nil
+		if err == nil && slices.ContainsFunc(known, func(k store.NamedContent) bool { return k.Digest == digest }) {
+			return receipt{}, true, nil
 		}
-		if _, err := file.Seek(0, io.SeekStart); err != nil {
-			return spoilt(ctx, err)
+		if err == nil {
+			_, err = file.file.Seek(0, io.SeekStart)
+		}
+		if err != nil {
+			return receipt{}, false, &spoiltError{reason(err)}
 		}
 	}
-	content := &bounded{Reader: interruptible{ctx, file}, left: f.intake.most, limit: f.intake.most}
-	received, err := f.intake.receive(ctx, turns.Nobody, content, c.name, "")
+	content := &bounded{Reader: file, left: im.intake.most, limit: im.intake.most}
+	received, err = im.intake.receive(ctx, turns.Nobody, content, info.Name(), "")
 	switch {
-	case err == nil:
-		return fileOutcome{received: &received}, nil
 	case archive.KindOf(err) == archive.KindTooLarge:
-		return fileOutcome{skipped: "larger than " + limits.Amount(f.intake.most)}, nil
-	case content.failed != nil:
-		return spoilt(ctx, content.failed)
+		err = &spoiltError{"larger than " + limits.Amount(im.intake.most)}
+	case err != nil && content.failed != nil:
+		err = &spoiltError{reason(content.failed)}
 	}
-	return fileOutcome{}, err
-}
-
-// spoilt is the outcome of a file that cannot be read, unless ctx has ended.
-func spoilt(ctx context.Context, err error) (fileOutcome, error) {
-	if ctx.Err() != nil {
-		return fileOutcome{}, ctx.Err()
-	}
-	return fileOutcome{skipped: reason(err)}, nil
+	return received, false, err
 }
 
 // openRegular opens a file that was regular when its directory was read, and still is.

@@ -11,7 +11,6 @@ import (
 	"testing"
 
 	"github.com/archivefs/archivefs/archive"
-	"github.com/archivefs/archivefs/internal/server/catalog"
 	"github.com/archivefs/archivefs/internal/server/store"
 )
 
@@ -75,7 +74,7 @@ func TestAPanicIsAnsweredOrCutsTheConnection(t *testing.T) {
 
 // failingList fails after some documents.
 type failingList struct {
-	catalog.Catalog
+	wholeArchive
 	after int
 }
 
@@ -100,7 +99,7 @@ func TestAListThatFailsIsNeverTakenForWhole(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.catalog = failingList{Catalog: s.catalog, after: test.after}
+		s.catalog = failingList{wholeArchive: s.catalog, after: test.after}
 		w := httptest.NewRecorder()
 		cut := false
 		func() {

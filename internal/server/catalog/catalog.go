@@ -5,7 +5,6 @@ package catalog
 import (
 	"cmp"
 	"context"
-	"errors"
 	"slices"
 
 	"github.com/archivefs/archivefs/archive"
@@ -31,7 +30,6 @@ type Folders interface {
 	Tree(ctx context.Context, inboxes bool) ([]store.Folder, error)
 	Children(ctx context.Context, parent archive.ID) ([]store.Folder, error)
 	Below(ctx context.Context, parent archive.ID) ([]store.Folder, error)
-	Empty(ctx context.Context) (bool, error)
 }
 
 // Documents reads documents.
@@ -40,7 +38,6 @@ type Documents interface {
 	Annotations(ctx context.Context, id archive.ID) ([]store.Note, []store.Stamp, error)
 	UploadedWith(ctx context.Context, id archive.ID) ([]archive.ID, error)
 	History(ctx context.Context, id archive.ID, limit int) ([]store.Entry, error)
-	Contents(ctx context.Context, folder archive.ID) ([]store.NamedContent, error)
 	List(ctx context.Context, q store.Query, each func(store.Listed) error) error
 	Version(ctx context.Context) store.Version
 	Search(ctx context.Context, q store.Search) ([]archive.ID, error)
@@ -49,7 +46,6 @@ type Documents interface {
 // Changes changes documents, each method in one transaction.
 type Changes interface {
 	AddDocuments(ctx context.Context, documents []store.Document, reuse bool) ([]archive.ID, error)
-	AddBatch(ctx context.Context, folders []store.Folder, documents []store.Document) ([]archive.ID, error)
 	ArchiveDocument(ctx context.Context, id archive.ID, target store.Target) (archive.ID, error)
 	Alter(ctx context.Context, id archive.ID, how store.Alteration) error
 	ReplaceContent(ctx context.Context, id archive.ID, content store.Content) (old string, err error)
@@ -159,12 +155,6 @@ func (c *confined) Below(ctx context.Context, parent archive.ID) ([]store.Folder
 	return c.whole.Below(ctx, parent)
 }
 
-func (c *confined) Empty(ctx context.Context) (bool, error) {
-	mandators, err1 := c.Roots(ctx, false)
-	inboxes, err2 := c.Roots(ctx, true)
-	return len(mandators)+len(inboxes) == 0, errors.Join(err1, err2)
-}
-
 func (c *confined) Document(ctx context.Context, id archive.ID) (store.Document, error) {
 	d, err := c.whole.Document(ctx, id)
 	if err == nil {
@@ -207,13 +197,6 @@ func (c *confined) History(ctx context.Context, id archive.ID, limit int) ([]sto
 		return nil, err
 	}
 	return c.whole.History(ctx, id, limit)
-}
-
-func (c *confined) Contents(ctx context.Context, folder archive.ID) ([]store.NamedContent, error) {
-	if err := c.inside(ctx, folder); err != nil {
-		return nil, err
-	}
-	return c.whole.Contents(ctx, folder)
 }
 
 func (c *confined) List(ctx context.Context, q store.Query, each func(store.Listed) error) error {
@@ -269,11 +252,6 @@ func (c *confined) AddDocuments(ctx context.Context, documents []store.Document,
 		}
 	}
 	return c.whole.AddDocuments(ctx, documents, reuse)
-}
-
-// AddBatch is used by imports alone, which need no key.
-func (c *confined) AddBatch(context.Context, []store.Folder, []store.Document) ([]archive.ID, error) {
-	return nil, beyond()
 }
 
 func (c *confined) ArchiveDocument(ctx context.Context, id archive.ID, target store.Target) (archive.ID, error) {

@@ -142,37 +142,3 @@ func (e edit) group(ctx context.Context, ids []archive.ID) error {
 	}
 	return nil
 }
-
-// AddBatch adds folders and then documents, in order, all or none, and returns the ids of the folders.
-// As a folder's parent or a document's folder, -n stands for the n-th of the folders, counted from 1; a
-// parent must come before its children. Unlike those of AddDocuments, the documents are not grouped.
-func (a Archive) AddBatch(ctx context.Context, folders []Folder, documents []Document) (ids []archive.ID, err error) {
-	real := func(id archive.ID) archive.ID {
-		if n := -int(id); n > 0 && n <= len(ids) {
-			return ids[n-1]
-		}
-		return id
-	}
-	err = a.change(ctx, func(e edit) error {
-		ids = make([]archive.ID, 0, len(folders))
-		if err := e.engine.lock(ctx, e, fmt.Sprintf("batches of tenant %d", e.tenant)); err != nil {
-			return err // unlocked, two batches with the same folders in different order could deadlock
-		}
-		for _, f := range folders {
-			f.Parent = real(f.Parent)
-			id, err := e.insertFolder(ctx, f)
-			if err != nil {
-				return err
-			}
-			ids = append(ids, id)
-		}
-		for _, d := range documents {
-			d.Folder = real(d.Folder)
-			if _, err := e.insert(ctx, d); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-	return ids, err
-}

@@ -105,7 +105,7 @@ func TestRefusedChangesAreNotRecorded(t *testing.T) {
 func testRefusedChangesAreNotRecorded(t *testing.T, s opened) {
 	m := folder(t, s, store.Folder{Name: "M"})
 	fill(t, s, 1, m)
-	_, err := s.AddBatch(t.Context(), []store.Folder{{Name: "N"}, {Name: "M"}}, nil)
+	_, err := s.AddFolder(t.Context(), store.Folder{Name: "M"})
 	if archive.KindOf(err) != archive.KindConflict {
 		t.Fatal(err)
 	}

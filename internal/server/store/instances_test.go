@@ -88,19 +88,6 @@ func TestInstancesAgreeAtOnce(t *testing.T) {
 			t.Errorf("metadata %v, %v, %v", d.Metadata, errs, err)
 		}
 	})
-	t.Run("batches that cross each other", func(t *testing.T) {
-		_, errs := atOnce(both, 4, func(s opened, n int) (struct{}, error) {
-			folders := make([]store.Folder, 20)
-			for i := range folders {
-				folders[i] = store.Folder{Name: fmt.Sprint("crossing ", (i*(1+2*(n%2))+n)%20)}
-			}
-			_, err := s.AddBatch(t.Context(), folders, nil)
-			return struct{}{}, err
-		})
-		if len(errs) != 7 || slices.ContainsFunc(errs, func(err error) bool { return archive.KindOf(err) != archive.KindConflict }) {
-			t.Errorf("%v", errs)
-		}
-	})
 }
 
 // shelf keeps contents in memory for two instances.

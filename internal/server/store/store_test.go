@@ -227,38 +227,41 @@ func TestRenditionsStayAsLongAsTheirSource(t *testing.T) {
 	})
 }
 
-func TestAddBatch(t *testing.T) {
+// Changes that are made together are all made, or none.
+func TestTogether(t *testing.T) {
 	onEach(t, func(t *testing.T, s opened) {
-		ctx := t.Context()
 		there := folder(t, s, store.Folder{Name: "there"})
-		document := func(in archive.ID, name string) store.Document {
-			return store.Document{Folder: in, Name: name, Created: time.Unix(1, 0), Archived: time.Unix(2, 0), Digest: "d-" + name, Size: 3}
+		add := func(name string, in archive.ID) (made archive.ID, err error) {
+			err = s.Together(t.Context(), func(ctx context.Context) error {
+				if made, err = s.AddFolder(ctx, store.Folder{Name: name, Parent: there}); err != nil {
+					return err
+				}
+				for _, to := range []archive.ID{made, in} {
+					d := store.Document{Folder: to, Name: "a", Created: time.Unix(1, 0), Archived: time.Unix(2, 0), Digest: "d-a", Size: 3}
+					if _, err := s.AddDocuments(ctx, []store.Document{d}, false); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+			return made, err
 		}
-		ids, err := s.AddBatch(ctx, []store.Folder{{Name: "new"}, {Name: "below", Parent: -1}, {Name: "beside", Parent: there}},
-			[]store.Document{document(-2, "a"), document(-2, "b"), document(there, "c")})
-		if err != nil || len(ids) != 3 {
-			t.Fatalf("%v, %v", ids, err)
+		id, err := add("new", there)
+		if err != nil {
+			t.Fatal(err)
 		}
-		lineage, err := s.Lineage(ctx, ids[1])
-		if err != nil || len(lineage) != 2 || lineage[0].ID != ids[0] {
-			t.Errorf("the lineage is %+v, %v", lineage, err)
-		}
-		contents, err := s.Contents(ctx, ids[1])
-		want := []store.NamedContent{{Name: "a", Digest: "d-a", Size: 3}, {Name: "b", Digest: "d-b", Size: 3}}
-		if err != nil || !slices.Equal(contents, want) {
+		contents, err := s.Contents(t.Context(), id)
+		if want := []store.NamedContent{{Name: "a", Digest: "d-a", Size: 3}}; err != nil || !slices.Equal(contents, want) {
 			t.Errorf("the contents are %+v, %v", contents, err)
 		}
-		if with, err := s.UploadedWith(ctx, 1); err != nil || len(with) != 0 {
+		if with, err := s.UploadedWith(t.Context(), 1); err != nil || len(with) != 0 {
 			t.Errorf("uploaded with %v, %v", with, err)
 		}
-		// If one of them is invalid, none is added.
-		for _, wrong := range []archive.ID{-2, 999} {
-			if _, err := s.AddBatch(ctx, []store.Folder{{Name: "lost"}}, []store.Document{document(-1, "x"), document(wrong, "y")}); archive.KindOf(err) != archive.KindNotFound {
-				t.Errorf("a document in folder %d: %v", wrong, err)
-			}
+		if _, err := add("lost", 999); archive.KindOf(err) != archive.KindNotFound {
+			t.Errorf("a document in a folder that is not there: %v", err)
 		}
-		if roots, err := s.Roots(ctx, false); err != nil || len(roots) != 2 {
-			t.Errorf("the mandators are %+v, %v", roots, err)
+		if below, err := s.Children(t.Context(), there); err != nil || len(below) != 1 {
+			t.Errorf("the folders are %+v, %v", below, err)
 		}
 	})
 }

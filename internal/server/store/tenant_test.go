@@ -88,14 +88,6 @@ func TestATenantSeesNothingOfAnother(t *testing.T) {
 				_, err := other.AddDocuments(ctx, []store.Document{{Folder: inbox, Name: "x", ExternalID: "E"}}, true)
 				return err
 			},
-			"AddBatch of a document": func() error {
-				_, err := other.AddBatch(ctx, nil, []store.Document{{Folder: inbox, Name: "x"}})
-				return err
-			},
-			"AddBatch of a folder": func() error {
-				_, err := other.AddBatch(ctx, []store.Folder{{Parent: theirs, Name: "x"}}, nil)
-				return err
-			},
 			"ArchiveDocument": func() error {
 				_, err := other.ArchiveDocument(ctx, scan, store.Target{Folder: own, At: time.Now()})
 				return err

@@ -49,7 +49,7 @@ func fill(ctx context.Context, dir string, documents int) (err error) {
 		return err
 	}
 	for first := present; first < documents/folderSize; first += batch {
-		if err := add(ctx, a, mandator, first, min(first+batch, documents/folderSize), digests); err != nil {
+		if err := add(ctx, db, a, mandator, first, min(first+batch, documents/folderSize), digests); err != nil {
 			return err
 		}
 	}
@@ -85,25 +85,32 @@ func publish(ctx context.Context, files *blob.Files) (digests []string, err erro
 	return digests, nil
 }
 
-// add adds the folders from first to before last, with their documents.
-func add(ctx context.Context, a store.Archive, mandator archive.ID, first, last int, digests []string) error {
-	var folders []store.Folder
-	var documents []store.Document
-	if first == 0 {
-		folders = append(folders, store.Folder{Parent: mandator, Name: "uploads"})
-	}
-	for f := first; f < last; f++ {
-		folders = append(folders, store.Folder{Parent: mandator, Name: fmt.Sprintf("folder %06d", f)})
-		for d := range folderSize {
-			n := f*folderSize + d
-			created := time.Unix(1_600_000_000+int64(n)*60, 0)
-			documents = append(documents, store.Document{
-				Folder: archive.ID(-len(folders)), Name: fmt.Sprintf("Rechnung %07d.pdf", n), Created: created, Archived: created,
-				Pages: 1, Size: contentSize, ContentType: "application/pdf", Digest: digests[n%distinct], Keywords: []string{"paid", fmt.Sprint(created.Year())},
-				Types: []string{"invoice"}, Metadata: []archive.KeyValue{{Key: "number", Value: fmt.Sprint(n)}}, ExternalID: fmt.Sprint(n),
-			})
+// add adds the folders from first to before last, with their documents, in one transaction.
+func add(ctx context.Context, db *store.Store, a store.Archive, mandator archive.ID, first, last int, digests []string) error {
+	return db.Together(ctx, func(ctx context.Context) error {
+		if first == 0 {
+			if _, err := a.AddFolder(ctx, store.Folder{Parent: mandator, Name: "uploads"}); err != nil {
+				return err
+			}
 		}
-	}
-	_, err := a.AddBatch(ctx, folders, documents)
-	return err
+		for f := first; f < last; f++ {
+			id, err := a.AddFolder(ctx, store.Folder{Parent: mandator, Name: fmt.Sprintf("folder %06d", f)})
+			if err != nil {
+				return err
+			}
+			for d := range folderSize {
+				n := f*folderSize + d
+				created := time.Unix(1_600_000_000+int64(n)*60, 0)
+				_, err := a.AddDocuments(ctx, []store.Document{{
+					Folder: id, Name: fmt.Sprintf("Rechnung %07d.pdf", n), Created: created, Archived: created,
+					Pages: 1, Size: contentSize, ContentType: "application/pdf", Digest: digests[n%distinct], Keywords: []string{"paid", fmt.Sprint(created.Year())},
+					Types: []string{"invoice"}, Metadata: []archive.KeyValue{{Key: "number", Value: fmt.Sprint(n)}}, ExternalID: fmt.Sprint(n),
+				}}, false)
+				if err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
 }

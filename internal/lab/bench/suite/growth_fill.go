@@ -54,7 +54,11 @@ func addFolders(ctx context.Context, dir, file string, folders int) (err error) 
 	defer func() { err = errors.Join(err, db.Close()) }()
 	f := &growthFiller{archive: db.Tenant(store.DefaultTenant), left: folders}
 	for mandator := 1; f.left > 0; mandator++ {
-		id, err := f.mandator(ctx, mandator)
+		var id archive.ID
+		err := db.Together(ctx, func(ctx context.Context) (err error) {
+			id, err = f.mandator(ctx, mandator)
+			return err
+		})
 		if err != nil {
 			return err
 		}
@@ -87,41 +91,36 @@ func publishGrowth(ctx context.Context, dir string) (d store.Document, err error
 	return d, errors.Join(files.Publish(ctx, staged), staged.Discard())
 }
 
-// growthFiller adds folders until none are left, a mandator at a time.
+// growthFiller adds folders until none are left.
 type growthFiller struct {
 	archive store.Archive
 	left    int // folders that are still to be added
-	batch   []store.Folder
 }
 
+// mandator adds a mandator with its folders.
 func (f *growthFiller) mandator(ctx context.Context, number int) (archive.ID, error) {
-	id, err := f.archive.AddFolder(ctx, store.Folder{Name: fmt.Sprintf("Mandant %d", number)})
-	if err != nil {
-		return 0, err
-	}
-	f.left--
-	f.batch = nil
-	for area := range growthAreas {
-		at := f.folder(id, fmt.Sprintf("Bereich %d", area+1))
-		for partner := range growthPartners {
-			of := f.folder(at, fmt.Sprintf("Partner %d", partner+1))
-			for year := range growthYears {
-				f.folder(of, fmt.Sprint(2014+year))
+	id, err := f.folder(ctx, 0, fmt.Sprintf("Mandant %d", number))
+	for area := 0; area < growthAreas && err == nil; area++ {
+		var at archive.ID
+		at, err = f.folder(ctx, id, fmt.Sprintf("Bereich %d", area+1))
+		for partner := 0; partner < growthPartners && err == nil; partner++ {
+			var of archive.ID
+			of, err = f.folder(ctx, at, fmt.Sprintf("Partner %d", partner+1))
+			for year := 0; year < growthYears && err == nil; year++ {
+				_, err = f.folder(ctx, of, fmt.Sprint(2014+year))
 			}
 		}
 	}
-	_, err = f.archive.AddBatch(ctx, f.batch, nil)
 	return id, err
 }
 
-// folder adds a folder to the batch, if one is left.
-func (f *growthFiller) folder(parent archive.ID, name string) archive.ID {
+// folder adds a folder, if one is left.
+func (f *growthFiller) folder(ctx context.Context, parent archive.ID, name string) (archive.ID, error) {
 	if f.left == 0 {
-		return 0
+		return 0, nil
 	}
 	f.left--
-	f.batch = append(f.batch, store.Folder{Parent: parent, Name: name})
-	return archive.ID(-len(f.batch)) // of this batch
+	return f.archive.AddFolder(ctx, store.Folder{Parent: parent, Name: name})
 }
 
 // insertCopies adds documents k to ? to a folder. Everything but the folder, and what the number n
