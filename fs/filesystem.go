@@ -16,6 +16,7 @@ import (
 	"github.com/archivefs/archivefs/fs/internal/content"
 	"github.com/archivefs/archivefs/fs/internal/control"
 	"github.com/archivefs/archivefs/fs/internal/keep"
+	"github.com/archivefs/archivefs/fs/internal/names"
 	"github.com/archivefs/archivefs/fs/internal/node"
 	"github.com/archivefs/archivefs/fs/internal/pictures"
 	"github.com/archivefs/archivefs/fs/internal/remote"
@@ -81,7 +82,7 @@ func New(opts Options) *FileSystem {
 			Known: opts.Known, Spill: opts.Spill, Log: opts.Log, Now: opts.Now, Work: &f.work, Answers: f.answered, Notifier: opts.Notifier,
 		},
 		Mode: opts.Mode, Content: opts.Content, Facts: opts.Facts, DownloadsForThumbnails: opts.Thumbnails == ThumbnailsDownload, Thumbnails: madeThumbnails{f.kernel}, Crawlers: opts.Crawlers, ReadAhead: opts.ReadAhead, Near: opts.Near, Memory: &f.memory,
-		Staged: &f.staging.Placing, NewLeaf: f.staging.LeafFor, NewestPlain: opts.Number, Working: opts.LocalNames, Changed: f.changed, Reads: f.kernel.Passthrough.Reads,
+		Staged: &f.staging.Placing, NewLeaf: f.staging.LeafFor, NewestPlain: opts.Number, Working: opts.LocalNames, Windows: names.Windows(opts.WindowsNames), Changed: f.changed, Reads: f.kernel.Passthrough.Reads,
 		DataChanged: func(doc archive.ID) { f.control.DataChanged(doc) },
 	})
 	if opts.Thumbnails == ThumbnailsPreview {

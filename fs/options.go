@@ -107,6 +107,8 @@ type Options struct {
 	Grace time.Duration
 	// LocalNames are further names that stay on this machine, as of path.Match.
 	LocalNames *LocalNames
+	// WindowsNames shows names that Windows cannot open in another form.
+	WindowsNames bool
 	// Number makes a new document of a file that is written under the name of one in an inbox. That
 	// one stays, and is shown under a numbered name. Without it the new bytes replace the old ones.
 	Number bool

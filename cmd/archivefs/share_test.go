@@ -10,7 +10,7 @@ import (
 func TestShareSamba(t *testing.T) {
 	conf := filepath.Join(isolate(t), "archive.toml")
 	if err := os.WriteFile(conf, []byte("[profile.office]\nbase-url = \"https://archive.example\"\n[profile.tax]\nmountpoint = \"/srv/tax\"\n[profile.people]\nmap-users = \"/etc/archivefs/people.toml\"\n"+
-		"[profile.own]\ngrace = \"45s\"\numask = \"027\"\n[profile.all]\ngrace = \"45s\"\ninbox-collision = \"replace\"\nallow-other = true\nuid = 0\ngid = 0\numask = \"027\"\n"), 0o600); err != nil {
+		"[profile.own]\ngrace = \"45s\"\numask = \"027\"\n[profile.all]\nwindows-names = false\ngrace = \"45s\"\ninbox-collision = \"replace\"\nallow-other = true\nuid = 0\ngid = 0\numask = \"027\"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	tests := []struct {
@@ -21,7 +21,7 @@ func TestShareSamba(t *testing.T) {
 		{[]string{"--name=Steuer", "--allow=@tax anna", "tax"}, []string{"[Steuer]", "path = /srv/tax", "valid users = @tax anna"}, nil},
 		{[]string{"--each", "office"}, []string{"path = /mnt/office-%u", "root preexec = /usr/bin/systemctl start archivefs@office-%u"}, []string{"force user"}},
 		{[]string{"people"}, []string{"[people]", "path = /mnt/people", "oplocks = no"}, []string{"force user", "preexec"}},
-		{[]string{"--unit", "people"}, []string{"[Service]\n# Scanners", "ARCHIVEFS_GRACE=10s", "smbd close-share people"}, []string{"ARCHIVEFS_UID", "ALLOW_OTHER"}},
+		{[]string{"--unit", "people"}, []string{"another form.\nEnvironment=ARCHIVEFS_WINDOWS_NAMES=true\n# Scanners", "ARCHIVEFS_GRACE=10s", "smbd close-share people"}, []string{"ARCHIVEFS_UID", "ALLOW_OTHER"}},
 		{[]string{"--unit", "--as=root", "own"}, []string{"Environment=ARCHIVEFS_ALLOW_OTHER=true ARCHIVEFS_UID=0 ARCHIVEFS_GID=0\n", "every day.\nEnvironment=ARCHIVEFS_INBOX_COLLISION=number\n"}, []string{"GRACE", "UMASK"}},
 		{[]string{"--unit", "--as=root", "all"}, []string{"[Service]\n# Clients are"}, []string{"Environment="}},
 		{[]string{"--unit", "--as=root", "office"}, []string{"ARCHIVEFS_UID=0 ARCHIVEFS_GID=0", "ARCHIVEFS_GRACE=10s", "ExecStartPost=-+/usr/bin/smbcontrol smbd close-share office", "ExecStop=\nExecStop=-/usr/bin/archivefs unmount --default-mountpoint=/mnt/%i %i\nExecStopPost=-+/usr/bin/smbcontrol smbd close-share office"}, []string{"[office]"}},

@@ -43,6 +43,8 @@ type Config struct {
 	NewLeaf func(ino uint64, d *tree.Dir, e *tree.Entry, doc *archive.Document) *tree.Leaf
 	// Working is tree.Config.Working.
 	Working *names.Rules
+	// Windows is tree.Config.Windows.
+	Windows names.Windows
 	// NewestPlain is tree.Config.NewestPlain.
 	NewestPlain bool
 	// Reads reports whether the kernel can read a cached file itself.
@@ -88,7 +90,7 @@ func New(ctx context.Context, c Config) *Contents {
 	*contents = Contents{
 		Tree: tree.New(tree.Config{
 			Service: service, Reps: reps, Lengths: &view.Lengths{Representations: reps, Facts: c.Facts}, Started: c.Now(),
-			Staged: c.Staged, Changed: c.Changed, Vanished: vanishing.From, Altered: contents.altered, Expanded: c.Memory.Expanded, NewLeaf: c.NewLeaf, NewestPlain: c.NewestPlain, Working: c.Working,
+			Staged: c.Staged, Changed: c.Changed, Vanished: vanishing.From, Altered: contents.altered, Expanded: c.Memory.Expanded, NewLeaf: c.NewLeaf, NewestPlain: c.NewestPlain, Working: c.Working, Windows: c.Windows,
 		}),
 		Content: c.Content, Facts: c.Facts, Errnos: errno.NewLog(c.Log, c.Now),
 		Walks: prefetch.NewWalks(ctx, prefetch.Options{

@@ -177,8 +177,9 @@ func changesOf(d *tree.Dir, names map[string]bool) (changes []Change) {
 // send has the herald tell changes in one directory.
 func (a *announcements) send(ctx context.Context, herald Herald, path string, d *tree.Dir, changes []Change) error {
 	told := &announcement{d: d, byName: map[string]Change{}}
-	for _, c := range changes {
-		told.byName[c.Name] = c
+	for i, c := range changes {
+		changes[i].Name = d.Tree.Windows.Shown(c.Name) // as the kernel has it
+		told.byName[changes[i].Name] = c
 	}
 	a.active.Store(told)
 	defer a.active.Store(nil)

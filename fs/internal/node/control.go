@@ -142,7 +142,7 @@ type controlDir struct {
 }
 
 func (n *controlDir) Lookup(ctx context.Context, name string, out *fuse.EntryOut) (*fusefs.Inode, syscall.Errno) {
-	found, err := n.dir.Lookup(ctx, name)
+	found, err := n.dir.Lookup(ctx, n.k.Windows.Meant(name))
 	if err == nil {
 		err = n.k.Guard.guardControl(ctx, found)
 	}
@@ -160,7 +160,7 @@ func (n *controlDir) Readdir(ctx context.Context) (fusefs.DirStream, syscall.Err
 			return nil, n.k.controlErrno(err)
 		}
 		for _, e := range entries {
-			list = append(list, fuse.DirEntry{Name: e.Name, Mode: e.Mode, Ino: e.Ino})
+			list = append(list, fuse.DirEntry{Name: n.k.Windows.Shown(e.Name), Mode: e.Mode, Ino: e.Ino})
 		}
 	}
 	return fusefs.NewListDirStream(list), 0

@@ -118,7 +118,7 @@ func (n *dirNode) Lookup(ctx context.Context, name string, out *fuse.EntryOut) (
 	}
 	n.k.Watch.Used(d)
 	n.k.fillEntry(d, e, out)
-	if e.Name != name {
+	if n.k.Windows.Shown(e.Name) != name {
 		out.SetEntryTimeout(0) // a second name goes with the entry, or when another entry takes it
 	}
 	return n.nodeOf(ctx, e), 0
@@ -275,7 +275,7 @@ func (h *dirHandle) Readdirent(ctx context.Context) (*fuse.DirEntry, syscall.Err
 	}
 	e := h.entries[at-len(dots)]
 	h.last = e
-	out.Name = e.Name
+	out.Name = h.n.k.Windows.Shown(e.Name)
 	if e.Dir != nil {
 		out.Mode, out.Ino = fuse.S_IFDIR, e.Dir.Ino
 	} else {
@@ -288,10 +288,11 @@ func (h *dirHandle) Readdirent(ctx context.Context) (*fuse.DirEntry, syscall.Err
 // name without attributes.
 func (h *dirHandle) Lookup(ctx context.Context, name string, out *fuse.EntryOut) (*fusefs.Inode, syscall.Errno) {
 	e := h.last
-	if h.listing.byName && e != nil && e.Dir == nil && e.Name == name {
+	known := e != nil && h.n.k.Windows.Shown(e.Name) == name
+	if h.listing.byName && known && e.Dir == nil {
 		return nil, syscall.ENODATA
 	}
-	if e == nil || e.Name != name || h.n.d.Get(name) != e {
+	if !known || h.n.d.Get(e.Name) != e {
 		if h.guard != nil {
 			return h.guard.Lookup(ctx, name, out)
 		}
@@ -344,6 +345,7 @@ const keepNew = time.Second
 
 // Create makes a file in the spool and opens it.
 func (n *dirNode) Create(ctx context.Context, name string, flags uint32, mode uint32, out *fuse.EntryOut) (*fusefs.Inode, fusefs.FileHandle, uint32, syscall.Errno) {
+	name = n.k.Windows.Meant(name)
 	e, h, err := n.k.Files.CreateOpen(context.WithoutCancel(ctx), n.d, name, accessOf(ctx, flags), n.d.Tree.Working.Created(name, flags, mode))
 	if err != nil {
 		return nil, nil, 0, n.k.Errnos.Of("create", n.d.PathOf(name), err)
@@ -366,6 +368,7 @@ func (n *dirNode) Mknod(ctx context.Context, name string, mode, _ uint32, out *f
 	if c, ok := n.k.Announcements.heralded(ctx, n.d, name); ok {
 		return n.heraldedNew(ctx, c, fuse.S_IFREG, out)
 	}
+	name = n.k.Windows.Meant(name)
 	e, h, err := n.k.Files.CreateOpen(context.WithoutCancel(ctx), n.d, name, accessOf(ctx, syscall.O_WRONLY), n.d.Tree.Working.File(name))
 	if err != nil {
 		return nil, n.k.Errnos.Of("mknod", n.d.PathOf(name), err)
@@ -389,6 +392,7 @@ func (n *dirNode) Mkdir(ctx context.Context, name string, _ uint32, out *fuse.En
 	if c, ok := n.k.Announcements.heralded(ctx, d, name); ok {
 		return n.heraldedNew(ctx, c, fuse.S_IFDIR, out)
 	}
+	name = n.k.Windows.Meant(name)
 	var e *tree.Entry
 	errno := n.k.changeNames(ctx, func(ctx context.Context) syscall.Errno {
 		var err error
@@ -436,6 +440,7 @@ func (n *dirNode) Rename(ctx context.Context, name string, newParent fusefs.Inod
 	if to == nil {
 		return n.k.Errnos.Of("rename", d.PathOf(name), errno.Refuse(syscall.EPERM, "nothing can be put into "+tree.ControlName+" or "+tree.SearchesName))
 	}
+	newName = n.k.Windows.Meant(newName)
 	d.Lease.ExtendTo(&to.d.Lease)
 	errno := n.k.changeNames(ctx, func(ctx context.Context) syscall.Errno {
 		return n.k.Errnos.Of("rename", d.PathOf(name), n.k.Files.Rename(ctx, d, name, to.d, newName, flags))

@@ -1,6 +1,7 @@
 package tree
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"sort"
@@ -48,6 +49,8 @@ type Config struct {
 	NewLeaf func(ino uint64, d *Dir, e *Entry, doc *archive.Document) *Leaf
 	// Working tells the names that programs work under.
 	Working *names.Rules
+	// Windows says in which form names are shown.
+	Windows names.Windows
 	// NewestPlain says that of several documents of an inbox with one name the newest is shown under it.
 	NewestPlain bool
 }
@@ -113,7 +116,7 @@ func (t *Tree) Lookup(ctx context.Context, d *Dir, name string) (*Entry, error) 
 	if err := t.LoadFolders(ctx, d, NeedNames); err != nil {
 		return nil, err
 	}
-	if e := d.Get(name); e != nil && e.Dir != nil {
+	if e := cmp.Or(d.Get(name), d.Get(t.Windows.Meant(name))); e != nil && e.Dir != nil {
 		return e, nil
 	}
 	if docsErr != nil {

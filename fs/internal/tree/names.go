@@ -418,12 +418,12 @@ func (s *nameSet) reachExact(name string) *Entry {
 // Names are compared in their composed form. Nearly all are composed already, so only the others are
 // indexed.
 
-// inAnyForm returns what find has for a name, else for one that looks the same.
+// inAnyForm returns what find has for a name, else for one that looks the same, or is shown under it.
 func (s *nameSet) inAnyForm(name string, find func(string) *Entry) *Entry {
 	if e := find(name); e != nil {
 		return e
 	}
-	composed := names.Composed(name)
+	composed := names.Composed(s.dir.Tree.Windows.Meant(name))
 	if composed != name {
 		if e := find(composed); e != nil {
 			return e

@@ -106,6 +106,7 @@ func viewFlags() []cli.Flag {
 			Name: "thumbnails", EnvVars: command.Env("THUMBNAILS"), Value: string(fs.ThumbnailsPreview),
 			Usage: "where file managers get thumbnails from, `SOURCE`: preview, the service's previews; download, the documents; or none",
 		},
+		&cli.BoolFlag{Name: "windows-names", EnvVars: command.Env("WINDOWS_NAMES"), Usage: "show names that Windows cannot open in another form: with a dot or a blank at the end, and of devices"},
 		&cli.BoolFlag{Name: "crawlers", EnvVars: command.Env("CRAWLERS"), Usage: "let search indexers and backup programs download documents"},
 		&cli.BoolFlag{Name: "allow-delete", EnvVars: command.Env("ALLOW_DELETE"), Usage: "let rm delete inbox documents"},
 		&cli.BoolFlag{Name: "read-only", EnvVars: command.Env("READ_ONLY"), Usage: "refuse every change"},
@@ -371,7 +372,7 @@ func readView(c *cli.Context, s *Mount) error {
 	default:
 		return config.WrongOption("thumbnails", "%q is none of preview, download, none", t)
 	}
-	s.Fs.Crawlers = c.Bool("crawlers")
+	s.Fs.Crawlers, s.Fs.WindowsNames = c.Bool("crawlers"), c.Bool("windows-names")
 	s.Fs.AllowDelete, s.Fs.ReadOnly, s.Fs.AllowOther = c.Bool("allow-delete"), c.Bool("read-only"), c.Bool("allow-other")
 	s.Fs.MountOptions = kernelOptions(c)
 	return nil

@@ -124,7 +124,7 @@ func environment(comment string, set config.Layer, options ...option) string {
 
 // printUnit prints the drop-in for the unit that mounts the archive, with what its configuration does not set.
 func printUnit(out io.Writer, s *samba.Share, set config.Layer) error {
-	entrance := ""
+	entrance := environment("Names that Windows cannot open are shown in another form.", set, option{"windows-names", "true"})
 	if s.User != "" {
 		owner, err := user.Lookup(s.User)
 		var unknown user.UnknownUserError
@@ -134,7 +134,7 @@ func printUnit(out io.Writer, s *samba.Share, set config.Layer) error {
 		if err != nil {
 			return err
 		}
-		entrance = environment("Samba, which is another user, may enter, and the files belong to that user.", set,
+		entrance += environment("Samba, which is another user, may enter, and the files belong to that user.", set,
 			option{"allow-other", "true"}, option{"uid", owner.Uid}, option{"gid", owner.Gid}, option{"umask", "007"})
 	}
 	scanners := environment("Scanners write page by page, and under the same names every day.", set,

@@ -30,7 +30,7 @@ const ManyDocuments = 100_000
 
 // Old are the documents of an archive at its beginning, by path.
 func Old() map[string]string {
-	return map[string]string{Letters + "/Old letter.txt": "An old letter.\n", Letters + "/a:b?.pdf": "%PDF-1.7\na question\n%%EOF\n", Offers + "/Old offer.txt": "An old offer.\n"}
+	return map[string]string{Letters + "/Old letter.txt": "An old letter.\n", Letters + "/a:b?.pdf": "%PDF-1.7\na question\n%%EOF\n", Letters + "/con.txt": "Contacts.\n", Offers + "/Old offer.txt": "An old offer.\n"}
 }
 
 // Large are documents for Many.

@@ -38,7 +38,7 @@ func (h *Host) eachOf(section string) (string, error) {
 	for i := range h.options.People {
 		p, id := Person(i), firstPerson+i
 		h.mounts = append(h.mounts, h.mountOf(p))
-		profile = fmt.Appendf(profile, "\n%s\nmountpoint = %q\nstate-dir = %q\nallow-other = true\nuid = %d\ngid = %d\n",
+		profile = fmt.Appendf(profile, "\n%s\nmountpoint = %q\nstate-dir = %q\nallow-other = true\nuid = %d\ngid = %d\nwindows-names = true\n",
 			strings.Replace(service, "profile.office", "profile.office-"+p, 1), h.mountOf(p), filepath.Join(h.dir, "state-"+p), id, id)
 		if err := os.Mkdir(h.mountOf(p), 0o700); err != nil {
 			return "", err

@@ -111,6 +111,12 @@ func (v *visit) names() {
 	v.step("A document whose name Windows does not allow", "it is shown with other characters, and can be read",
 		pc.shows(letters, []string{"a\uf022b\uf025.pdf"}), pc.reads(letters+"a\uf022b\uf025.pdf", v.old[letters+"a:b?.pdf"]))
 	v.step("A new file with such a name", "the archive has the characters that were meant", pc.copyIn(letters+"Really\uf025.txt", "Really.\n"), v.becomes(letters+"Really?.txt", "Really.\n"))
+	bakery, company := "Bäckerei Körner e.K\uf029", letters+"Müller & Co\uf029" // the first is of the sample
+	v.step("A mandator whose name ends with a dot", "it is shown with another last character, and can be opened", pc.shows("", []string{bakery}), pc.shows(bakery, []string{"Rechnungen"}))
+	v.step("A document with the name of a device", "it is shown with one character more, and can be read",
+		pc.shows(letters, []string{"con\uf05f.txt"}), pc.reads(letters+"con\uf05f.txt", v.old[letters+"con.txt"]))
+	v.step("A new folder whose name ends with a dot, and a new file in it with the name of a device", "the archive has the names that were meant",
+		pc.newFolder(company), pc.copyIn(company+"/aux\uf05f.txt", "Really, too.\n"), v.is(letters+"Müller & Co./aux.txt", "Really, too.\n"))
 	long := strings.Repeat("ä", 125) + ".txt"
 	v.step("A name of 254 bytes", "archived once, with this name", pc.copyIn(letters+long, "A long name.\n"), v.becomes(letters+long, "A long name.\n"))
 	v.step("A longer one", "it is refused", refused(pc.copyIn(letters+strings.Repeat("ä", 200)+".txt", "Too long.\n"), missing, "STATUS_OBJECT_NAME_INVALID", "STATUS_NAME_TOO_LONG", "STATUS_OBJECT_PATH_NOT_FOUND", denied), v.stays)
