@@ -83,12 +83,12 @@ func TestACrashWhileATemporaryFileGetsADocumentsName(t *testing.T) {
 			t.Parallel()
 			f := newForeign(t, hostile.Config{})
 			f.AddDocument(f.inbox, hostile.Document{Name: "brief.txt", Content: []byte("alt")})
-			var crashes []string
 			m := &mounted{baseURL: f.url, cred: f.cred}
-			renaming := false
+			var renaming atomic.Bool
+			crashes := make(chan string, 100)
 			m.fault = func(spool.Point) error {
-				if renaming {
-					crashes = append(crashes, m.spoolNow())
+				if renaming.Load() {
+					crashes <- m.spoolNow()
 				}
 				return nil
 			}
@@ -97,17 +97,17 @@ func TestACrashWhileATemporaryFileGetsADocumentsName(t *testing.T) {
 			from, to := filepath.Join(at, tt.from), filepath.Join(at, "brief.txt")
 			must(t, first(put(from, "neu"), os.Chtimes(from, tt.mark, tt.mark)))
 			f.Fault(hostile.Fault{Method: "POST", Do: hostile.Answer(400, "no")})
-			renaming = true
+			renaming.Store(true)
 			err := os.Rename(from, to)
-			renaming = false
+			renaming.Store(false)
 			if tt.mark.Unix() != 0 {
 				wantErrno(t, "rename", err, syscall.EPERM)
 			}
 			if len(crashes) < 4 {
 				t.Fatalf("%d steps", len(crashes))
 			}
-			for i, crashed := range crashes {
-				m.remountAfter(crashed)
+			for i := range len(crashes) {
+				m.remountAfter(<-crashes)
 				shown := names(t, at)
 				heals(t, "it is decided", func() bool { return len(m.pending()) == 0 })
 				failed := m.uploads()
