@@ -8,6 +8,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -67,10 +68,15 @@ func (h *Host) Export(ctx context.Context, id string) ([]byte, error) {
 	return content, errors.Join(err, os.RemoveAll(dir))
 }
 
-// Send ends the time of grace of everything.
+// Send ends the time of grace of everything, until nothing waits any more.
 func (h *Host) Send(ctx context.Context) error {
-	_, err := h.run(ctx, h.program, "uploads", "send", h.Mount)
-	return err
+	return Until(ctx, "an end of the uploads", func() (bool, error) {
+		if _, err := h.run(ctx, h.program, "uploads", "send", h.Mount); err != nil {
+			return false, err
+		}
+		all, err := h.Uploads(ctx)
+		return err == nil && !slices.ContainsFunc(all, func(u Upload) bool { return u.State == "pending" }), err
+	})
 }
 
 // Retry has a failed upload sent again.

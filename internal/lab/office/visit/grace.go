@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/archivefs/archivefs/internal/lab/office/host"
@@ -31,7 +30,7 @@ func graced(ctx context.Context, a *host.Archive, log func(format string, args .
 
 // underGrace visits a machine whose mount has a time of grace of that length.
 func underGrace(ctx context.Context, a *host.Archive, length string, log func(format string, args ...any)) (chapters []Chapter, err error) {
-	h, err := host.Export(ctx, a, host.Options{Name: "grace-" + length, Mount: "--grace " + length})
+	h, err := host.Export(ctx, a, host.Options{Name: "grace-" + length, Mount: "--grace " + length, Wire: true})
 	if err != nil {
 		return nil, err
 	}
@@ -44,7 +43,7 @@ func underGrace(ctx context.Context, a *host.Archive, length string, log func(fo
 		return nil, err
 	}
 	defer v.pc.Close() //nolint:errcheck // it ends with this process at the latest
-	v.chapter(fmt.Sprintf("New folder, and clients that vanish (--grace %s)", length))
+	v.chapter(fmt.Sprintf("What a time of grace is good for (--grace %s)", length))
 	if length == "0" {
 		grace{v}.without()
 	} else {
@@ -87,6 +86,9 @@ func (v grace) without() {
 	fresh, named := letters+"New folder", letters+"Reminders at once"
 	v.step("New folder, and then its name", "the archive has the folder at once; to name it, and to delete it, is refused",
 		pc.newFolder(fresh), v.has(fresh), refused(pc.rename(fresh, named, false), denied), refused(pc.remove(fresh), denied), v.has(fresh), v.lacks(named))
+	away := text("The service is away, without grace", 100<<10)
+	v.step("Drag a file into a folder while the service is away", "an error; the file is among the uploads that failed, and a retry archives it once",
+		v.serviceGone, pc.fails(letters+"Away at once.txt", away), v.listed("failed", letters+"Away at once.txt"), v.serviceBack, v.retried(letters+"Away at once.txt"), v.becomes(letters+"Away at once.txt", away))
 	table := text("Announced, without grace", 300<<10)
 	v.step("A client vanishes while it copies a file whose length it has announced", "nothing is archived; it is among the uploads that failed",
 		v.vanishes(letters+"Announced at once.csv", table, true), v.fails(letters+"Announced at once.csv", unwritten(table)), v.stays)
@@ -126,17 +128,8 @@ func (h *hand) closed(do deed) deed {
 	}
 }
 
-// sends ends the time of grace of everything, until nothing waits any more.
-func (v grace) sends(ctx context.Context) (string, error) {
-	return "", host.Until(ctx, "an end of the uploads", func() (bool, error) {
-		if err := v.host.Send(ctx); err != nil {
-			return false, err
-		}
-		all, err := v.host.Uploads(ctx)
-		waits := func(u host.Upload) bool { return u.State == "pending" }
-		return err == nil && !slices.ContainsFunc(all, waits), err
-	})
-}
+// sends ends the time of grace of everything.
+func (v grace) sends(ctx context.Context) (string, error) { return "", v.host.Send(ctx) }
 
 // fails waits for a file among the uploads that failed, for a reason.
 func (v grace) fails(path, reason string) deed {
