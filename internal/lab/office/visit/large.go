@@ -48,6 +48,9 @@ func (v *visit) many(files int) deed {
 				return "", err
 			}
 		}
+		if err := v.host.Send(ctx); err != nil {
+			return "", err
+		}
 		after, err := v.host.Documents(ctx, host.Many)
 		if err == nil && len(after) != len(before)+files {
 			err = fmt.Errorf("the archive has %d documents more", len(after)-len(before))

@@ -19,8 +19,8 @@ func (v *visit) trouble() {
 	pc := v.pc
 	v.chapter("When something fails")
 	away := text("The service is away", 100<<10)
-	v.step("Drag a file into a folder while the service is away", "an error; the file is among the uploads that failed, and a retry archives it once",
-		v.serviceGone, pc.fails(letters+"Away.txt", away), v.listed("failed", letters+"Away.txt"), v.serviceBack, v.retried(letters+"Away.txt"), v.becomes(letters+"Away.txt", away))
+	v.step("Drag a file into a folder while the service is away", "no error; it waits among the uploads, and is archived once when the service is back",
+		v.serviceGone, pc.copyIn(letters+"Away.txt", away), v.listed("pending", letters+"Away.txt"), v.serviceBack, v.becomes(letters+"Away.txt", away))
 	v.step("Drag a file into an inbox while the service is away", "no error; it waits among the uploads, and is stored once when the service is back",
 		v.serviceGone, pc.copyIn(inbox+"Away.txt", away+"in the inbox"), v.listed("pending", inbox+"Away.txt"), v.serviceBack, v.becomes(inbox+"Away.txt", away+"in the inbox"))
 	v.step("The mount crashes while a client writes, and is mounted again", "nothing of the half file is archived, and it is among the uploads; the client goes on after it has connected to the share again", v.crash)

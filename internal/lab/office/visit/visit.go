@@ -255,8 +255,9 @@ func (v *visit) matches(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
 	err := host.Until(ctx, "the archive", func() (there bool, err error) {
-		if has, err = v.archive(ctx); err == nil {
-			differs = compare(v.want, has)
+		now, err := v.archive(ctx)
+		if err == nil {
+			has, differs = now, compare(v.want, now)
 		}
 		return differs == nil, err
 	})
