@@ -218,6 +218,19 @@ func (u *Upload) KeepRefused(reason string) error {
 // stays in its folder. The reason is for people and is made printable. That an upload which
 // was being sent may have arrived stays noted.
 func (u *Upload) Fail(reason string, visible bool) error {
+	return u.fail(func(r *Record, size int64) { r.fail(reason, visible, size) })
+}
+
+// FailIncomplete is Fail for a committed upload that turned out to be no whole file. It stays in its
+// folder, and is Incomplete.
+func (u *Upload) FailIncomplete(reason string) error {
+	return u.fail(func(r *Record, size int64) {
+		r.SHA256 = ""
+		r.fail(reason, true, size)
+	})
+}
+
+func (u *Upload) fail(edit func(r *Record, size int64)) error {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if err := u.mayLocked(onFail); err != nil {
@@ -232,7 +245,7 @@ func (u *Upload) Fail(reason string, visible bool) error {
 		}
 	}
 	return u.transitLocked(onFail, synced, func(r *Record) {
-		r.fail(reason, visible, u.Size())
+		edit(r, u.Size())
 		r.Unwritten = u.content.unwritten()
 	})
 }

@@ -62,7 +62,7 @@ func TestTransitions(t *testing.T) {
 		"keep":          {by(onKeep), (*Upload).Keep, func(u *Upload) error { return u.KeepRefused("why") }},
 		"reopen":        {by(onReopen), (*Upload).Reopen},
 		"recall":        {by(onRecall), (*Upload).Recall},
-		"fail":          {by(onFail), func(u *Upload) error { return u.Fail("because", true) }},
+		"fail":          {by(onFail), func(u *Upload) error { return u.Fail("because", true) }, func(u *Upload) error { return u.FailIncomplete("because") }},
 		"retry":         {by(onRetry), (*Upload).Retry, (*Upload).RetryAsItIs},
 		"send":          {by(onSend)},
 		"confirm":       {by(onConfirm)},

@@ -280,10 +280,7 @@ func (v *delivery) attempt(ctx context.Context, f *File, up *spool.Upload) (wait
 // as failed.
 // +checklocks:f.Commit
 func (v *delivery) restedLocked(f *File, up *spool.Upload) error {
-	f.Mu.Lock()
-	open := f.writers > 0
-	f.Mu.Unlock()
-	if open {
+	if f.isWritten() {
 		return background.ErrMoot
 	}
 	r := up.Record()
@@ -312,7 +309,7 @@ func (v *delivery) restedLocked(f *File, up *spool.Upload) error {
 // +checklocks:f.Commit
 func (v *delivery) KeepLocked(f *File, up *spool.Upload, why error) {
 	v.s.Service.Failures.AddFailed("archive", up, f.Where(), why)
-	if err := errors.Join(up.Reopen(), up.Fail(why.Error(), true)); err != nil { // reopened, it counts as incomplete
+	if err := up.FailIncomplete(why.Error()); err != nil {
 		v.s.Service.Failures.Add("keep as failed", up, f.Where(), err)
 	}
 	f.happened(onAnswer)

@@ -580,6 +580,13 @@ func (f *File) gone() bool {
 	return f.phase == removed
 }
 
+// isWritten reports whether a program has it open for writing.
+func (f *File) isWritten() bool {
+	f.Mu.Lock()
+	defer f.Mu.Unlock()
+	return f.writers > 0
+}
+
 // mappable reports whether an open handle allows writing through a mapping.
 func (f *File) mappable() bool {
 	f.Mu.Lock()
