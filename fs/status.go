@@ -97,6 +97,13 @@ type UploadStatus struct {
 	List    []UploadInfo `json:"list"`  // pending and failed, oldest first
 	// Locals are the non-empty local files, oldest first, in the state StateLocal.
 	Locals []UploadInfo `json:"locals,omitempty"`
+	// Open are the files that programs are writing, oldest first, in the state StateOpen.
+	Open []UploadInfo `json:"open,omitempty"`
+}
+
+// All returns what the archive does not have, whatever its state; never nil.
+func (u *UploadStatus) All() []UploadInfo {
+	return append(append(append([]UploadInfo{}, u.List...), u.Locals...), u.Open...)
 }
 
 // Failed counts the uploads that failed.
@@ -137,7 +144,7 @@ func (u *UploadStatus) HeldBack() (paths []string) {
 // UploadInfo is a file or folder that is not archived yet, or could not be.
 type UploadInfo struct {
 	ID    string `json:"id"`
-	State string `json:"state"` // StatePending or failed; StateLocal for a local file
+	State string `json:"state"` // StatePending or failed; StateOpen or StateLocal in the other lists
 	Path  string `json:"path"`
 	Size  int64  `json:"size"`
 	// Sent is how many bytes the delivery in flight has sent.
@@ -145,8 +152,12 @@ type UploadInfo struct {
 	Changed time.Time `json:"changed"`
 	// Directory: it is a queued folder.
 	Directory bool `json:"directory,omitempty"`
+	// Inbox: it is for an inbox.
+	Inbox bool `json:"inbox,omitempty"`
 	// Incomplete: it failed because the file is incomplete or empty; Error says which.
 	Incomplete bool `json:"incomplete,omitempty"`
+	// Open: a program has it open for writing, and it is not sent before that closes it.
+	Open bool `json:"open,omitempty"`
 	// Never is why it cannot be sent as it is; empty where it can.
 	Never string `json:"never,omitempty"`
 	// HeldBack: it is a whole document, and stays here because of its name.
@@ -162,6 +173,9 @@ type UploadInfo struct {
 
 // StatePending is the state of what waits to be archived, or is being sent.
 const StatePending = "pending"
+
+// StateOpen is the state of a file that a program is writing.
+const StateOpen = "open"
 
 // StateLocal is the state of a file that is not uploaded: a temporary one, or one that was refused
 // when it was to become a document.
@@ -227,11 +241,14 @@ func (f *FileSystem) Status() Status {
 		if holdsHere(up, &r) {
 			s.Uploads.Locals = append(s.Uploads.Locals, localInfo(f.staging.Spool, up, &r))
 		}
+		if isOpen(up, &r) {
+			s.Uploads.Open = append(s.Uploads.Open, openInfo(f.staging.Spool, up, &r))
+		}
 		if !listed(&r) {
 			continue
 		}
 		info := uploadInfo(f.staging.Spool, up, &r)
-		info.Sent = up.Sent()
+		info.Sent, info.Open = up.Sent(), r.Rest > 0 && f.staging.IsWritten(up)
 		if info.State == string(spool.Failed) && s.Health == HealthOK {
 			s.Health = HealthFailing
 		}

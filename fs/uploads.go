@@ -83,6 +83,18 @@ func listed(r *spool.Record) bool {
 // holdsHere reports whether it is a local file with content, which may be somebody's work.
 func holdsHere(up *spool.Upload, r *spool.Record) bool { return r.StaysHere() && up.Size() > 0 }
 
+// isOpen reports whether a program is writing a file of a running mount, which is to be archived.
+func isOpen(up *spool.Upload, r *spool.Record) bool {
+	return r.State == spool.Created && !r.Closed && !r.Queued && !staging.StaysHere(r) && up.Size() > 0
+}
+
+// openInfo describes a file that a program is writing.
+func openInfo(s *spool.Spool, up *spool.Upload, r *spool.Record) UploadInfo {
+	info := uploadInfo(s, up, r)
+	info.State, info.Open, info.Error = StateOpen, true, "a program is writing it"
+	return info
+}
+
 // Reasons of local files that have none of their own.
 const (
 	temporaryStays = "its name, or that of a directory it lies in, is a temporary one, and such a file stays on this machine"
@@ -117,7 +129,7 @@ func uploadInfo(s *spool.Spool, up *spool.Upload, r *spool.Record) UploadInfo {
 	}
 	return UploadInfo{
 		ID: r.ID, State: state, Path: archive.Printable(r.Path + "/" + r.Name), Size: up.Size(),
-		Changed: r.Changed, Directory: r.Directory, Incomplete: r.Incomplete(), Never: neverSent(up, r),
+		Changed: r.Changed, Directory: r.Directory, Inbox: r.Inbox, Incomplete: r.Incomplete(), Never: neverSent(up, r),
 		Rests: staging.Rests(r), Waits: r.Queued && reason != "" && !staging.Rests(r), InDoubt: r.WaitsInDoubt(), Error: archive.Printable(reason),
 	}
 }

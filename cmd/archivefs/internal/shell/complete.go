@@ -310,7 +310,7 @@ func (o *completion) uploads(app *cli.App, path, before, operands []string) {
 			u := &list[i]
 			command := path[len(path)-1]
 			if slices.Contains(operands[1:], u.ID) || u.Directory && command == user.ExportCommand().Name ||
-				u.State == fs.StateLocal && command == user.RetryCommand().Name {
+				u.State == fs.StateOpen || u.State == fs.StateLocal && command == user.RetryCommand().Name {
 				continue
 			}
 			o.offer(u.ID, u.State+": "+u.Path)

@@ -183,6 +183,9 @@ func (t *statusTable) uploads(u *fs.UploadStatus) {
 		pending += fmt.Sprintf(" (%d left alone first, --grace)", n)
 	}
 	t.row("uploads\t%d being sent, %s, %d failed, %s on disk", u.Sending, pending, u.Failed(), command.Size(u.Bytes))
+	if n := len(u.Open); n > 0 {
+		t.row("\t%s open: programs are writing", command.Doing(n, "file", "is", "are"))
+	}
 	if u.Local > 0 {
 		t.row("\t%s here alone, temporary or empty", command.Doing(u.Local, "file", "is", "are"))
 	}
