@@ -28,7 +28,7 @@ func TestUnmountWaitsForAnUploadInDoubt(t *testing.T) {
 	if h := health(t, b.dir); h != fs.HealthOK {
 		t.Errorf("health is %q of a service that answers", h)
 	}
-	if status, stdout, stderr := call(t, "uploads", "retry", b.dir); status != 0 || !strings.Contains(stdout, "  My Archive/a.txt  pending: "+why) {
+	if status, stdout, stderr := call(t, "uploads", "retry", b.dir); status != 1 || !strings.Contains(stdout, "  My Archive/a.txt  pending: "+why) {
 		t.Errorf("retry: exit status %d, error %q, output %q", status, stderr, stdout)
 	}
 	unmount := start(t, "unmount", b.dir)

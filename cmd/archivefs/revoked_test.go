@@ -115,7 +115,7 @@ func TestRevokedKeyOfAUser(t *testing.T) {
 	r.renews()
 	r.signal(syscall.SIGHUP)
 	r.program.says("all that was known of the archive is asked for anew")
-	if status, stdout, stderr := call(t, "uploads", "retry", r.mountpoint); status != 0 || !strings.Contains(stdout, "a.txt  archived\n") {
+	if status, stdout, stderr := call(t, "uploads", "retry", r.mountpoint); status != 0 || !strings.Contains(stdout, "a.txt  stored in the inbox\n") {
 		t.Errorf("retry: %d %s%s", status, stdout, stderr)
 	}
 	_, status, err := mounted.Status(r.mountpoint)

@@ -2,10 +2,10 @@ package spool
 
 import (
 	"bufio"
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"sync"
@@ -61,22 +61,27 @@ func (l *receipts) open(path string) error {
 	return nil
 }
 
-// ReceiptOf returns which document an upload became, by the log at path; 0 where that lacks it.
-func ReceiptOf(path, upload string) (document archive.ID, err error) {
+// ReceiptsSince returns which documents uploads became, by the log at path from an offset on: 0 for one
+// where the service did not tell, and nothing for one that the log lacks.
+func ReceiptsSince(path string, offset int64) (documents map[string]archive.ID, err error) {
 	f, err := os.Open(path) //nolint:gosec // below the state directory
 	if err != nil {
-		return 0, fmt.Errorf("open receipt log: %w", err)
+		return nil, fmt.Errorf("open receipt log: %w", err)
 	}
 	defer f.Close() //nolint:errcheck // read only
+	if _, err := f.Seek(offset, io.SeekStart); err != nil {
+		return nil, fmt.Errorf("read receipt log: %w", err)
+	}
+	documents = map[string]archive.ID{}
 	lines := bufio.NewScanner(f)
 	for lines.Scan() {
 		var r Receipt
-		if bytes.Contains(lines.Bytes(), []byte(upload)) && json.Unmarshal(lines.Bytes(), &r) == nil && r.Upload == upload {
+		if json.Unmarshal(lines.Bytes(), &r) == nil {
 			n, _ := r.Document.Int64() // 0 is no document, or one that is not looked for
-			document = archive.ID(n)
+			documents[r.Upload] = archive.ID(n)
 		}
 	}
-	return document, lines.Err()
+	return documents, lines.Err()
 }
 
 func endLine(f *os.File) error {

@@ -68,8 +68,13 @@ func TestReceiptAfterACrash(t *testing.T) {
 	if len(list) != 1 || list[0].Upload != u.ID() || list[0].Document != "101" {
 		t.Fatalf("%+v", list)
 	}
-	if doc, err := ReceiptOf(path, u.ID()); err != nil || doc != 101 {
-		t.Fatalf("document %d, %v", doc, err)
+	if docs, err := ReceiptsSince(path, 0); err != nil || len(docs) != 1 || docs[u.ID()] != 101 {
+		t.Fatalf("documents %v, %v", docs, err)
+	}
+	info, err := os.Stat(path)
+	must(t, err)
+	if docs, err := ReceiptsSince(path, info.Size()); err != nil || len(docs) != 0 {
+		t.Fatalf("since then: documents %v, %v", docs, err)
 	}
 	must(t, again(t, s, u).Remove())
 	reopen(t, s, log)

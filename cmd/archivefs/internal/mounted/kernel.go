@@ -31,6 +31,18 @@ func Archives() (dirs []string) {
 	return dirs
 }
 
+// Own are the mount points of archives that this user has mounted.
+func Own() []string { return ownOf(ArchivesSeenBy("self"), os.Getuid()) }
+
+func ownOf(mounts []fusectl.Mounted, uid int) (dirs []string) {
+	for _, m := range mounts {
+		if slices.Contains(strings.Split(m.Options, ","), "user_id="+strconv.Itoa(uid)) {
+			dirs = append(dirs, m.Dir)
+		}
+	}
+	return dirs
+}
+
 // ArchivesSeenBy are the archives in the mount namespace of a process; "self" is this one.
 func ArchivesSeenBy(process string) []fusectl.Mounted {
 	return slices.DeleteFunc(fusectl.Mounts(process), func(m fusectl.Mounted) bool { return m.Kind != doctor.Kind })

@@ -48,7 +48,7 @@ func UploadsCommand() *cli.Command {
 				Name:        "list",
 				Usage:       "a line for each pending or failed upload and local file, its id first",
 				ArgsUsage:   uploadOperand,
-				Description: ofLocal + ofStateDir,
+				Description: ofLocal + "A file in the state open is being written by a program.\n\n" + ofStateDir,
 				Flags:       append([]cli.Flag{command.JSONFlag()}, settings.PlaceFlags()...),
 				Action:      listUploads,
 			},
@@ -103,6 +103,9 @@ func chooseUploads(c *cli.Context, fits func(*fs.UploadInfo) bool) (*chosen, err
 	all := &chosen{dir: dir, place: place}
 	known := map[string]fs.UploadInfo{}
 	for _, u := range place.List() {
+		if u.State == fs.StateOpen {
+			continue // its program decides
+		}
 		known[u.ID] = u
 		if c.NArg() == 1 && fits(&u) {
 			all.uploads = append(all.uploads, u)
@@ -131,71 +134,19 @@ func (all *chosen) each(do func(*fs.UploadInfo) error) error {
 	return errors.Join(append(failed, all.place.Close())...)
 }
 
-// sendCommand is the command uploads send.
-func sendCommand() *cli.Command {
-	return &cli.Command{
-		Name:      "send",
-		Usage:     "send what was just written, before its time of grace is over",
-		ArgsUsage: "[PATH...]",
-		Description: "Each PATH is a file that waits (mount --grace), a folder with everything in and below it, or\n" +
-			"the mount point. Without one, everything that waits in your mounts is sent. It cannot be\n" +
-			"renamed, moved or removed any longer. The command waits for the outcome.",
-		Action: sendUploads,
-	}
-}
-
-func sendUploads(c *cli.Context) error {
-	paths := c.Args().Slice()
-	if len(paths) == 0 {
-		paths = mounted.Archives()
-	}
-	var all []error
-	for _, path := range paths {
-		if err := sendBelow(c, path); err != nil {
-			all = append(all, fmt.Errorf("%s: %w", path, plainError(err)))
-		}
-	}
-	return errors.Join(all...)
-}
-
-// sendBelow sends what waits at a path and below it.
-func sendBelow(c *cli.Context, operand string) error {
-	path, err := filepath.EvalSymlinks(operand)
-	if err == nil {
-		path, err = filepath.Abs(path)
-	}
-	if err != nil {
-		return err
-	}
-	dir, err := mounted.MountOf(path)
-	if err != nil {
-		return err
-	}
-	status, err := mounted.UploadsStatus(dir)
-	if err != nil {
-		return err
-	}
-	if err := unix.Setxattr(path, xattr.Send, []byte("1"), 0); err != nil {
-		return err
-	}
-	inside := strings.TrimPrefix(strings.TrimPrefix(path, dir), "/")
-	return awaitUploads(c, dir, slices.DeleteFunc(status.Uploads.List, func(u fs.UploadInfo) bool {
-		at := u.Path == inside || inside == "" || strings.HasPrefix(u.Path, inside+"/")
-		return u.State != fs.StatePending || !at
-	}))
-}
-
 // RetryCommand is the command uploads retry.
 func RetryCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "retry",
 		Usage:     "send failed uploads again",
 		ArgsUsage: "MOUNTPOINT|PROFILE [ID...]",
-		Description: "Without an ID it retries all failed and pending uploads. It leaves out, and names, incomplete\n" +
-			"files: the writer was killed, a write failed, or the end is missing. With its ID and --incomplete\n" +
-			"such a file is sent as it is. An empty file is never sent.\n\n" +
+		Description: "Without an ID it retries what failed, or waits for the service, and leaves what has a time of\n" +
+			"grace alone. It leaves out, and names, incomplete files: the writer was killed, a write failed, or\n" +
+			"the end is missing. With its ID and --incomplete such a file is sent as it is. An empty file is\n" +
+			"never sent.\n\n" +
 			"The command waits for the outcome, unless the service does not answer, or may still be busy with\n" +
-			"an earlier attempt: then the uploads stay pending, with the reason, and are retried.",
+			"an earlier attempt: then the uploads stay pending, with the reason, and are retried. Exit status 1\n" +
+			"says that not all of them are archived.",
 		Flags:  append([]cli.Flag{incompleteFlag()}, settings.PlaceFlags()...),
 		Action: retryUploads,
 	}
@@ -213,7 +164,7 @@ func retryUploads(c *cli.Context) error {
 	var leftOut []fs.UploadInfo
 	all, err := chooseUploads(c, func(u *fs.UploadInfo) bool {
 		switch {
-		case u.State == fs.StateLocal:
+		case u.State == fs.StateLocal, u.Rests:
 			return false
 		case u.Incomplete || u.Never != "":
 			leftOut = append(leftOut, *u)
@@ -224,7 +175,8 @@ func retryUploads(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	mounted := &mountedUploads{dir: all.dir}
+	mount := all.place.(*mountedUploads) // UploadsAt refuses others
+	became := outcomesAt(all.dir, mount.state)
 	var sent []fs.UploadInfo
 	err = all.each(func(u *fs.UploadInfo) error {
 		if u.State == fs.StateLocal {
@@ -233,13 +185,13 @@ func retryUploads(c *cli.Context) error {
 		if u.Never != "" || u.Incomplete && !incomplete {
 			return errors.New(notSent(u, all.dir))
 		}
-		err := mounted.retry(u)
+		err := mount.retry(u)
 		if err == nil {
 			sent = append(sent, *u)
 		}
 		return err
 	})
-	err = errors.Join(err, awaitUploads(c, all.dir, sent))
+	err = errors.Join(err, became.await(c, "", sent))
 	for i := range leftOut {
 		u := &leftOut[i]
 		_, werr := fmt.Fprintf(c.App.Writer, "%s  %s  left out: %s\n", u.ID, u.Path, notSent(u, all.dir))
@@ -274,65 +226,6 @@ func (m *mountedUploads) retry(u *fs.UploadInfo) error {
 		return fmt.Errorf("retry: %w", err)
 	}
 	return nil
-}
-
-// awaitUploads prints the outcome of uploads, until each has one or the service turns out to be
-// away. It returns an error if one failed.
-func awaitUploads(c *cli.Context, dir string, chosen []fs.UploadInfo) error {
-	failed := 0
-	for left := chosen; len(left) > 0; {
-		_, status, err := mounted.Status(dir)
-		if err != nil {
-			return err
-		}
-		now := map[string]fs.UploadInfo{}
-		for _, u := range status.Uploads.List {
-			now[u.ID] = u
-		}
-		var waiting []fs.UploadInfo
-		for _, u := range left {
-			is, kept := now[u.ID]
-			text := ""
-			switch {
-			case !kept:
-				text = archivedInWords(dir, status.StateDir, &u)
-			case is.State == "failed":
-				text, failed = "failed: "+is.Error, failed+1
-			case is.Waits:
-				text = "pending: " + is.Error
-			default:
-				waiting = append(waiting, u)
-				continue
-			}
-			if _, err := fmt.Fprintf(c.App.Writer, "%s  %s  %s\n", u.ID, u.Path, text); err != nil {
-				return err
-			}
-		}
-		left = waiting
-		if len(left) > 0 && command.Pause(c.Context) != nil {
-			return fmt.Errorf("%s still to be archived, in the background; archivefs uploads list %s shows what is left", command.Plural(len(left), "upload"), doctor.Quoted(dir))
-		}
-	}
-	if failed > 0 {
-		return fmt.Errorf("%s failed again; the reasons are above", command.Plural(failed, "upload"))
-	}
-	return nil
-}
-
-// archivedInWords says that an upload is archived, and its new name, if a document took its name in
-// the meantime. By its id it has another path as long as its folder does not show it.
-func archivedInWords(dir, state string, u *fs.UploadInfo) string {
-	const text = "archived"
-	id, err := spool.ReceiptOf(mounted.ReceiptsOf(state), u.ID)
-	if err != nil || id == 0 {
-		return text
-	}
-	link, err := os.Readlink(filepath.Join(dir, ".archivefs", "by-id", id.String()))
-	path, shown := strings.CutPrefix(link, "../../")
-	if path = archive.Printable(path); err != nil || !shown || path == u.Path || strings.HasPrefix(path, ".archivefs/") {
-		return text
-	}
-	return text + " as " + path
 }
 
 // ExportCommand is the command uploads export.
@@ -498,15 +391,15 @@ func UploadsAt(c *cli.Context, operand string) (dir string, place uploadPlace, e
 
 // mountedUploads are the uploads of a mount, read from its control directory.
 type mountedUploads struct {
-	dir  string
-	list []fs.UploadInfo
+	dir, state string
+	list       []fs.UploadInfo
 }
 
-// mountedAt are the uploads of the mount at dir, and its local files, oldest first.
+// mountedAt are the uploads of the mount at dir, and its open and local files, oldest first.
 func mountedAt(dir string, status *fs.Status) *mountedUploads {
-	list := slices.Concat(status.Uploads.List, status.Uploads.Locals)
+	list := status.Uploads.All()
 	slices.SortFunc(list, func(a, b fs.UploadInfo) int { return strings.Compare(a.ID, b.ID) })
-	return &mountedUploads{dir: dir, list: list}
+	return &mountedUploads{dir: dir, state: status.StateDir, list: list}
 }
 
 func (m *mountedUploads) List() []fs.UploadInfo { return m.list }
