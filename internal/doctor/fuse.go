@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
-	"strconv"
 	"strings"
 	"syscall"
 )
@@ -89,13 +88,10 @@ func Kernel(release string, privileged bool) Finding {
 // /proc/PID/status.
 func Privileged(status string) bool {
 	const sysAdmin = 21 // capabilities(7)
-	for line := range strings.Lines(status) {
-		if set, ok := strings.CutPrefix(line, "CapEff:"); ok {
-			bits, err := strconv.ParseUint(strings.TrimSpace(set), 16, 64)
-			return err == nil && bits>>sysAdmin&1 == 1
-		}
-	}
-	return false
+	var effective uint64
+	_, of, _ := strings.Cut(status, "CapEff:")
+	_, _ = fmt.Sscanf(of, "%x", &effective) // none without that line
+	return effective>>sysAdmin&1 == 1
 }
 
 // cause is the error about a path, without the path.

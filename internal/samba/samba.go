@@ -5,6 +5,7 @@ package samba
 import (
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 )
 
@@ -61,16 +62,14 @@ func (s *Share) Section() string {
 		{"root preexec", s.Before, ""},
 		{"veto files", "/.archivefs/", "Decisions about uploads are for this machine. Saved searches are in the directory searches."},
 	}
-	for _, all := range [][]setting{own, settings, ofModules, {{"xattr_tdb:file", s.Streams, ""}}} {
-		for _, p := range all {
-			if p.value == "" {
-				continue
-			}
-			if p.why != "" {
-				fmt.Fprintf(&b, "   # %s\n", strings.ReplaceAll(p.why, "\n", "\n   # "))
-			}
-			fmt.Fprintf(&b, "   %s = %s\n", p.name, p.value)
+	for _, p := range slices.Concat(own, settings, ofModules, []setting{{"xattr_tdb:file", s.Streams, ""}}) {
+		if p.value == "" {
+			continue
 		}
+		if p.why != "" {
+			fmt.Fprintf(&b, "   # %s\n", strings.ReplaceAll(p.why, "\n", "\n   # "))
+		}
+		fmt.Fprintf(&b, "   %s = %s\n", p.name, p.value)
 	}
 	return b.String()
 }
@@ -87,11 +86,8 @@ type Found struct {
 func Shares(conf string, dirs []string) (found []Found) {
 	for name, parameters := range sections(conf) {
 		at := path.Clean(parameters["path"])
-		for _, dir := range dirs {
-			if at == dir || strings.HasPrefix(at, dir+"/") {
-				found = append(found, Found{name, at, lacks(parameters)})
-				break
-			}
+		if slices.ContainsFunc(dirs, func(dir string) bool { return strings.HasPrefix(at+"/", dir+"/") }) {
+			found = append(found, Found{name, at, lacks(parameters)})
 		}
 	}
 	return found
@@ -102,11 +98,8 @@ func lacks(parameters map[string]string) (lacks []string) {
 	for _, s := range settings {
 		has := strings.EqualFold(parameters[s.name], s.value)
 		if s.name == "vfs objects" {
-			has = true
-			given := " " + parameters[s.name] + " "
-			for _, module := range strings.Fields(s.value) {
-				has = has && strings.Contains(given, " "+module+" ")
-			}
+			given := strings.Fields(parameters[s.name])
+			has = !slices.ContainsFunc(strings.Fields(s.value), func(module string) bool { return !slices.Contains(given, module) })
 		}
 		if !has {
 			lacks = append(lacks, s.name+" = "+s.value)

@@ -69,13 +69,8 @@ func Ext(name string) string {
 // fit puts stem, suffix and ext together in at most Max bytes by shortening the
 // stem, never inside a UTF-8 sequence.
 func fit(stem, suffix, ext string) string {
-	room := Max - len(suffix) - len(ext)
-	if len(stem) > room {
-		cut := max(room, 0)
-		for cut > 0 && !utf8.RuneStart(stem[cut]) {
-			cut--
-		}
-		stem = stem[:cut]
+	if room := Max - len(suffix) - len(ext); len(stem) > room {
+		stem = strings.ToValidUTF8(stem[:max(room, 0)], "")
 	}
 	return stem + suffix + ext
 }
