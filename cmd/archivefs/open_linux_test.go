@@ -60,6 +60,8 @@ func TestOpen(t *testing.T) {
 	if again := processOf(t, own); again != first {
 		t.Error("it was mounted again")
 	}
+	write(t, filepath.Join(own, "My Archive", "a.txt"), "a")
+	wantCall(t, 0, "--grace", "uploads", "list", own) // as in a mount at login
 	want("unmount", own)
 
 	configure(t, home, `

@@ -105,7 +105,7 @@ func mountInBackground(c *cli.Context, profile, dir string) error {
 			return fmt.Errorf("mount point: %w", err)
 		}
 	}
-	line := []string{"archivefs", "mount", "--daemon"}
+	line := []string{"archivefs", "mount", "--daemon", "--default-grace=10s"} // as the units of users
 	if file := c.String("config"); file != "" {
 		line = append(line, "--config="+file)
 	}
