@@ -248,7 +248,10 @@ func (f *FileSystem) Status() Status {
 			continue
 		}
 		info := uploadInfo(f.staging.Spool, up, &r)
-		info.Sent, info.Open = up.Sent(), r.Rest > 0 && f.staging.IsWritten(up)
+		info.Sent = up.Sent()
+		if r.Rest > 0 {
+			info.Open, _ = f.staging.Holder(up).Writing()
+		}
 		if info.State == string(spool.Failed) && s.Health == HealthOK {
 			s.Health = HealthFailing
 		}

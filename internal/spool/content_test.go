@@ -420,7 +420,7 @@ func TestAnnouncedLengthAcrossRuns(t *testing.T) {
 	if err := r.Lacks(); err == nil || !strings.Contains(err.Error(), "the last 50 ") {
 		t.Fatalf("while it settles: %v", err)
 	}
-	must(t, u.FailIncomplete("half"))
+	must(t, u.Fail("half", Failure{Visible: true, Incomplete: true}))
 	if err := u.Retry(); !errors.Is(err, ErrIncomplete) {
 		t.Fatalf("retried: %v", err)
 	}

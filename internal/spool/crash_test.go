@@ -65,7 +65,7 @@ func keep(l *life) error       { return l.u.Keep() }
 func reopenFile(l *life) error { return l.u.Reopen() }
 func tryAgain(l *life) error   { return l.u.RetryAsItIs() }
 func remove(l *life) error     { return l.u.Remove() }
-func fail(l *life) error       { return l.u.Fail("the writer was killed", false) }
+func fail(l *life) error       { return l.u.Fail("the writer was killed", Failure{}) }
 
 func send(l *life) error {
 	_, err := Deliver(context.Background(), l.u, l.f, nil)

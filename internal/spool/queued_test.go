@@ -31,7 +31,7 @@ func TestRecall(t *testing.T) {
 		"renamed":      {func(u *Upload) error { return u.Update(func(r *Record) { r.Name = "x.pdf" }) }, Created, true, "abc"},
 		"committed":    {(*Upload).Commit, Committed, true, "abc"},
 		"kept":         {(*Upload).Keep, Created, false, "abc"},
-		"failed":       {func(u *Upload) error { return u.Fail("because", true) }, Failed, false, "abc"},
+		"failed":       {func(u *Upload) error { return u.Fail("because", Failure{Visible: true}) }, Failed, false, "abc"},
 		"changed":      {func(u *Upload) error { _, err := u.WriteAt([]byte("X"), 1); return err }, Failed, false, "aXc"},
 		"truncated":    {func(u *Upload) error { return u.Truncate(1) }, Failed, false, "a"},
 		"without room": {wantNoRoom((*Upload).Truncate), Created, true, "abc"},
@@ -98,7 +98,7 @@ func TestRecommit(t *testing.T) {
 		"kept":         {(*Upload).Keep, Created},
 		"not queued":   {func(u *Upload) error { return u.Update(func(r *Record) { r.Queued = false }) }, Created},
 		"committed":    {(*Upload).Commit, Committed},
-		"failed":       {func(u *Upload) error { return u.Fail("because", true) }, Failed},
+		"failed":       {func(u *Upload) error { return u.Fail("because", Failure{Visible: true}) }, Failed},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -113,7 +113,7 @@ func TestBrokenUploadCanBeReadAndRemovedOnly(t *testing.T) {
 	wantContent(t, u, []byte("abc"))
 	for name, op := range map[string]func() error{
 		"retry": u.RetryAsItIs, "reopen": u.Reopen, "update": func() error { return u.Update(func(*Record) {}) },
-		"fail": func() error { return u.Fail("x", false) },
+		"fail": func() error { return u.Fail("x", Failure{}) },
 		"deliver": func() error {
 			_, err := Deliver(t.Context(), u, newFake(), nil)
 			return err
@@ -149,7 +149,7 @@ func TestLeftoversGoAndStrangersStay(t *testing.T) {
 func TestVisibleSurvivesUntilItIsWrittenAgain(t *testing.T) {
 	s, _ := open(t, t.TempDir())
 	u := committed(t, s, lateBill(), "abc")
-	must(t, u.Fail("refused later", true))
+	must(t, u.Fail("refused later", Failure{Visible: true}))
 	must(t, u.Reopen())
 	s = reopen(t, s)
 	u = again(t, s, u)

@@ -100,13 +100,13 @@ func TestTheRedoLogKeepsWhatWasPromised(t *testing.T) {
 		}, Sending, billBytes},
 		"synced":            {func(t *testing.T, u *Upload) { must(t, u.Sync()) }, Failed, billBytes},
 		"kept":              {func(t *testing.T, u *Upload) { must(t, u.Keep()) }, Created, billBytes},
-		"failed":            {func(t *testing.T, u *Upload) { must(t, u.Fail("because", true)) }, Failed, billBytes},
+		"failed":            {func(t *testing.T, u *Upload) { must(t, u.Fail("because", Failure{Visible: true})) }, Failed, billBytes},
 		"synced twice":      {func(t *testing.T, u *Upload) { must(t, u.Sync()); more(t, u, "more"); queue(t, u) }, Sending, billBytes + "more"},
 		"kept after a sync": {func(t *testing.T, u *Upload) { must(t, u.Sync()); more(t, u, "more"); must(t, u.Keep()) }, Created, billBytes + "more"},
 		"failed after a sync": {func(t *testing.T, u *Upload) {
 			must(t, u.Sync())
 			more(t, u, "more")
-			must(t, u.Fail("because", true))
+			must(t, u.Fail("because", Failure{Visible: true}))
 		}, Failed, billBytes + "more"},
 		"changed since": {func(t *testing.T, u *Upload) {
 			must(t, u.Sync())

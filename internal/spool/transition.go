@@ -214,23 +214,13 @@ func (u *Upload) KeepRefused(reason string) error {
 	})
 }
 
-// Fail makes an upload failed, whatever it was, except confirmed. visible says that it
-// stays in its folder. The reason is for people and is made printable. That an upload which
-// was being sent may have arrived stays noted.
-func (u *Upload) Fail(reason string, visible bool) error {
-	return u.fail(func(r *Record, size int64) { r.fail(reason, visible, size) })
-}
+// Failure says of an upload that failed whether it stays in its folder, and whether it turned out to be no
+// whole file (Record.Incomplete).
+type Failure struct{ Visible, Incomplete bool }
 
-// FailIncomplete is Fail for a committed upload that turned out to be no whole file. It stays in its
-// folder, and is Incomplete.
-func (u *Upload) FailIncomplete(reason string) error {
-	return u.fail(func(r *Record, size int64) {
-		r.SHA256 = ""
-		r.fail(reason, true, size)
-	})
-}
-
-func (u *Upload) fail(edit func(r *Record, size int64)) error {
+// Fail makes an upload failed, whatever it was, except confirmed. The reason is for people and is made
+// printable. That an upload which was being sent may have arrived stays noted.
+func (u *Upload) Fail(reason string, as Failure) error {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if err := u.mayLocked(onFail); err != nil {
@@ -245,7 +235,10 @@ func (u *Upload) fail(edit func(r *Record, size int64)) error {
 		}
 	}
 	return u.transitLocked(onFail, synced, func(r *Record) {
-		edit(r, u.Size())
+		if as.Incomplete {
+			r.SHA256 = ""
+		}
+		r.fail(reason, as.Visible, u.Size())
 		r.Unwritten = u.content.unwritten()
 	})
 }

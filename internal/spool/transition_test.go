@@ -62,7 +62,7 @@ func TestTransitions(t *testing.T) {
 		"keep":          {by(onKeep), (*Upload).Keep, func(u *Upload) error { return u.KeepRefused("why") }},
 		"reopen":        {by(onReopen), (*Upload).Reopen},
 		"recall":        {by(onRecall), (*Upload).Recall},
-		"fail":          {by(onFail), func(u *Upload) error { return u.Fail("because", true) }, func(u *Upload) error { return u.FailIncomplete("because") }},
+		"fail":          {by(onFail), func(u *Upload) error { return u.Fail("because", Failure{Visible: true}) }, func(u *Upload) error { return u.Fail("because", Failure{Visible: true, Incomplete: true}) }},
 		"retry":         {by(onRetry), (*Upload).Retry, (*Upload).RetryAsItIs},
 		"send":          {by(onSend)},
 		"confirm":       {by(onConfirm)},
@@ -168,7 +168,7 @@ func TestNothingElseDuringADelivery(t *testing.T) {
 	_, err := Deliver(t.Context(), u, f, func(context.Context) ([]*archive.Document, error) {
 		for name, op := range map[string]func() error{
 			"commit": u.Commit, "recommit": u.Recommit, "keep": u.Keep, "reopen": u.Reopen, "recall": u.Recall, "retry": u.Retry,
-			"remove": u.Remove, "fail": func() error { return u.Fail("because", false) },
+			"remove": u.Remove, "fail": func() error { return u.Fail("because", Failure{}) },
 			"rename": func() error { return u.Update(func(r *Record) { r.Name = "y" }) },
 		} {
 			var state *StateError
@@ -239,7 +239,7 @@ func inState(t *testing.T, s *Spool, state State) *Upload {
 		return u
 	}
 	if state == Failed {
-		must(t, u.Fail("because", false))
+		must(t, u.Fail("because", Failure{}))
 		return u
 	}
 	must(t, u.Commit())
@@ -262,7 +262,7 @@ func inState(t *testing.T, s *Spool, state State) *Upload {
 func TestFailIsPrintableAndKeepsTheBytes(t *testing.T) {
 	s, _ := open(t, t.TempDir())
 	u := create(t, s, lateBill(), "half a fi")
-	must(t, u.Fail("killed\x1b[2J\u202e", true))
+	must(t, u.Fail("killed\x1b[2J\u202e", Failure{Visible: true}))
 	s = reopen(t, s)
 	u = again(t, s, u)
 	r := u.Record()
@@ -282,7 +282,7 @@ func TestFailOfASendingStaysInDoubt(t *testing.T) {
 	r := u.Record()
 	r.Doubtful = false // as when it is cut off for the first time
 	u.rec.Store(&r)
-	must(t, u.Fail("given up", false))
+	must(t, u.Fail("given up", Failure{}))
 	must(t, u.Retry())
 	if r := u.Record(); !r.Doubtful || r.SentID == "" {
 		t.Fatalf("%+v", r)
@@ -354,7 +354,7 @@ func TestCommitThatFailsCanBeWrittenOn(t *testing.T) {
 	if err := u.Commit(); !errors.Is(err, boom) {
 		t.Fatal(err)
 	}
-	if err := u.Fail("x", false); !errors.Is(err, boom) {
+	if err := u.Fail("x", Failure{}); !errors.Is(err, boom) {
 		t.Fatal(err)
 	}
 	broken = false
@@ -373,7 +373,7 @@ func TestNothingEmptyIsCommitted(t *testing.T) {
 	u := create(t, s, lateBill(), "")
 	wantEmpty(t, "commit", u.Commit())
 	wantState(t, u, Created)
-	must(t, u.Fail("killed", false))
+	must(t, u.Fail("killed", Failure{}))
 	wantEmpty(t, "retry", u.Retry())
 	wantEmpty(t, "retry as it is", u.RetryAsItIs())
 	wantState(t, u, Failed)

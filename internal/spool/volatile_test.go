@@ -66,7 +66,7 @@ func TestAVolatileUploadBecomesDurable(t *testing.T) {
 	tests := map[string]func(*Upload) error{
 		"synced": (*Upload).Sync,
 		"kept":   (*Upload).Keep,
-		"failed": func(u *Upload) error { return u.Fail("because", false) },
+		"failed": func(u *Upload) error { return u.Fail("because", Failure{}) },
 		"queued": func(u *Upload) error {
 			return errors.Join(u.Update(func(r *Record) { r.Queued = true }), u.Commit())
 		},
@@ -178,7 +178,7 @@ func TestRecordsEndWhereTheLastWholeOneEnds(t *testing.T) {
 			s = reopen(t, s)
 			u = again(t, s, u)
 			wantState(t, u, Committed)
-			must(t, u.Fail("because", true))
+			must(t, u.Fail("because", Failure{Visible: true}))
 			s = reopen(t, s)
 			u = again(t, s, u)
 			wantState(t, u, Failed)

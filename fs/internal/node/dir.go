@@ -275,7 +275,7 @@ func (h *dirHandle) Readdirent(ctx context.Context) (*fuse.DirEntry, syscall.Err
 	}
 	e := h.entries[at-len(dots)]
 	h.last = e
-	out.Name = h.n.k.Windows.Shown(e.Name)
+	out.Name = h.n.d.Tree.Windows.Shown(e.Name)
 	if e.Dir != nil {
 		out.Mode, out.Ino = fuse.S_IFDIR, e.Dir.Ino
 	} else {
@@ -288,7 +288,7 @@ func (h *dirHandle) Readdirent(ctx context.Context) (*fuse.DirEntry, syscall.Err
 // name without attributes.
 func (h *dirHandle) Lookup(ctx context.Context, name string, out *fuse.EntryOut) (*fusefs.Inode, syscall.Errno) {
 	e := h.last
-	known := e != nil && h.n.k.Windows.Shown(e.Name) == name
+	known := e != nil && h.n.d.Tree.Windows.Shown(e.Name) == name
 	if h.listing.byName && known && e.Dir == nil {
 		return nil, syscall.ENODATA
 	}

@@ -169,7 +169,7 @@ func (v *delivery) SendLocked(ctx context.Context, f *File, up *spool.Upload, d 
 	}
 	if err != nil {
 		v.s.Service.Failures.AddFailed("archive", up, f.Where(), err)
-		return 0, false, errors.Join(err, up.Fail(err.Error(), false), up.Update(meant)) // a retry asks for what was meant
+		return 0, false, errors.Join(err, up.Fail(err.Error(), spool.Failure{}), up.Update(meant)) // a retry asks for what was meant
 	}
 	if later {
 		v.s.queued.Store(time.Now().UnixNano())
@@ -280,7 +280,7 @@ func (v *delivery) attempt(ctx context.Context, f *File, up *spool.Upload) (wait
 // as failed.
 // +checklocks:f.Commit
 func (v *delivery) restedLocked(f *File, up *spool.Upload) error {
-	if f.isWritten() {
+	if written, _ := f.Writing(); written {
 		return background.ErrMoot
 	}
 	r := up.Record()
@@ -309,7 +309,7 @@ func (v *delivery) restedLocked(f *File, up *spool.Upload) error {
 // +checklocks:f.Commit
 func (v *delivery) KeepLocked(f *File, up *spool.Upload, why error) {
 	v.s.Service.Failures.AddFailed("archive", up, f.Where(), why)
-	if err := up.FailIncomplete(why.Error()); err != nil {
+	if err := up.Fail(why.Error(), spool.Failure{Visible: true, Incomplete: true}); err != nil {
 		v.s.Service.Failures.Add("keep as failed", up, f.Where(), err)
 	}
 	f.happened(onAnswer)
@@ -533,7 +533,7 @@ func (v *delivery) abandonLocked(f *File, reason string) {
 		return
 	}
 	v.s.Service.Failures.AddFailed("keep as failed", up, f.Where(), errors.New(reason))
-	if err := up.Fail(reason, false); err != nil {
+	if err := up.Fail(reason, spool.Failure{}); err != nil {
 		v.s.Service.Failures.Add("keep as failed", up, f.Where(), err)
 	}
 	v.giveUpLocked(f, up)

@@ -580,18 +580,11 @@ func (f *File) gone() bool {
 	return f.phase == removed
 }
 
-// isWritten reports whether a program has it open for writing.
-func (f *File) isWritten() bool {
+// Writing reports whether a program has it open for writing, and whether one can write to it through a mapping.
+func (f *File) Writing() (written, mapped bool) {
 	f.Mu.Lock()
 	defer f.Mu.Unlock()
-	return f.writers > 0
-}
-
-// mappable reports whether an open handle allows writing through a mapping.
-func (f *File) mappable() bool {
-	f.Mu.Lock()
-	defer f.Mu.Unlock()
-	return f.mappers > 0
+	return f.writers > 0, f.mappers > 0
 }
 
 // toArchive returns the staged bytes, and whether a close has to archive them.

@@ -170,7 +170,7 @@ func (q *queuedFolders) failIn(up *spool.Upload) error {
 		err = errors.New(WhyWaits(q.s.Spool, &r))
 	}
 	q.s.Service.Failures.AddFailed("archive", up, r.Path+"/"+r.Name, err)
-	return errors.Join(err, up.Fail(err.Error(), true))
+	return errors.Join(err, up.Fail(err.Error(), spool.Failure{Visible: true}))
 }
 
 // Replaced queues the upload now, which makes the folder of d, and forgets the one that was to make it

@@ -112,7 +112,8 @@ func (h *Handle) Closed(pid uint32, mounts *closing.Mounts) (ends bool, err erro
 	if f.s.Async {
 		up.BeginSync()
 	}
-	switch closing.Examine(pid, h.opener, f.Ino, f.mappable(), mounts) {
+	_, mapped := f.Writing()
+	switch closing.Examine(pid, h.opener, f.Ino, mapped, mounts) {
 	case closing.More:
 		return false, nil
 	case closing.Stopped:

@@ -14,14 +14,6 @@ import (
 // Uploading returns the number of uploads in flight.
 func (s *Area) Uploading() int64 { return s.sending.Load() }
 
-// IsWritten reports whether a program has the file of an upload open for writing.
-func (s *Area) IsWritten(up *spool.Upload) bool {
-	s.mu.Lock()
-	f := s.holders[up.ID()]
-	s.mu.Unlock()
-	return f != nil && f.isWritten()
-}
-
 // Wake makes the queue retry at once what waits for the service.
 func (s *Area) Wake() { s.queue.Wake() }
 

@@ -523,7 +523,9 @@ func (t *Tree) mergeDocumentLocked(d *Dir, doc *archive.Document, ext func(*arch
 	}
 	if before := e.Doc.Load(); doc.Listed() && before.Fingerprint() != doc.Fingerprint() {
 		t.Altered(d, e.Name, before, doc)
-		stale = e.namesLocked()
+		if before.Listed() { // else it is as it was sent from here
+			stale = e.namesLocked()
+		}
 	}
 	e.SetDocument(doc)
 	d.Shown.index(e)
