@@ -21,6 +21,8 @@ const (
 	young = 24 * time.Hour
 	// sweepEvery is how often an instance looks for unused contents.
 	sweepEvery = 24 * time.Hour
+	// leftEvery is how often it tries to remove unused contents that a backup held.
+	leftEvery = 3 * time.Second
 )
 
 // claimer stores contents in a place that other archives might also use.
@@ -44,7 +46,7 @@ func openShared(ctx context.Context, options Options) (*Server, error) {
 	if err := join(ctx, db, contents); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
-	s.inBackground(ctx, (&sweeper{vault: s.vault, log: s.log, tick: time.NewTicker(sweepEvery).C}).run)
+	s.inBackground(ctx, (&sweeper{vault: s.vault, uses: db.Uses, log: s.log, tick: time.NewTicker(sweepEvery).C}).run)
 	s.startIndexing(ctx, db.Index)
 	s.startErasing(ctx)
 	return s, nil
@@ -109,19 +111,24 @@ func join(ctx context.Context, db *store.Store, contents claimer) error {
 	return nil
 }
 
-// sweeper removes unused contents at each tick: those that killed instances left, and those that a
-// backup held.
+// sweeper removes unused contents: at each tick those that killed instances left, and more often those
+// that a backup held.
 type sweeper struct {
 	vault *vault
+	uses  *store.Uses
 	log   logrus.FieldLogger
 	tick  <-chan time.Time
 }
 
 func (s *sweeper) run(ctx context.Context) {
+	left := time.NewTicker(leftEvery)
+	defer left.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return
+		case <-left.C:
+			s.dropLeft(ctx)
 		case now := <-s.tick:
 			s.sweepBefore(ctx, now.Add(-young))
 		}
@@ -136,5 +143,12 @@ func (s *sweeper) sweepBefore(ctx context.Context, before time.Time) {
 		s.log.WithError(err).Warn("not all unused contents were removed; the next attempt is tomorrow")
 	case removed > 0:
 		s.log.WithField("contents-removed", removed).Info("removed unused contents")
+	}
+}
+
+// dropLeft removes unused contents that a backup held. It retries failures later.
+func (s *sweeper) dropLeft(ctx context.Context) {
+	if err := s.uses.DropLeft(ctx, s.vault.Remove); err != nil && ctx.Err() == nil {
+		s.log.WithError(err).Debug("contents that a backup held are not removed yet")
 	}
 }

@@ -196,7 +196,7 @@ func TestSweeper(t *testing.T) {
 			t.Fatal(err)
 		}
 		tick := make(chan time.Time)
-		defer s.inBackground(t.Context(), (&sweeper{vault: s.vault, log: s.log, tick: tick}).run)()
+		defer s.inBackground(t.Context(), (&sweeper{vault: s.vault, uses: s.db.Uses, log: s.log, tick: tick}).run)()
 		for _, tt := range []struct {
 			at   time.Time
 			want int

@@ -16,6 +16,7 @@ import (
 type Uses struct {
 	*database
 	inUse *pins
+	left  *leftovers
 }
 
 // Keeping describes contents and the references to them that are to be added.
@@ -91,7 +92,7 @@ func (k Keeping) together(ctx context.Context) (err error) {
 }
 
 // Drop removes a content and its renditions, unless something refers to it or is about to. remove may be
-// called for several contents. During a hold (see HoldContents) the content stays, unused.
+// called for several contents. During a hold (see HoldContents) the content is left to DropLeft.
 func (u *Uses) Drop(ctx context.Context, digest string, remove func(ctx context.Context, digest string) error) error {
 	used, err := u.Referenced(ctx, digest) // most are; this check needs no transaction
 	if err != nil || used {
@@ -111,7 +112,7 @@ func (u *Uses) Drop(ctx context.Context, digest string, remove func(ctx context.
 
 // removeUnused removes a content that this process has claimed, and returns its renditions.
 func (u *Uses) removeUnused(ctx context.Context, digest string, remove func(ctx context.Context, digest string) error) (made []string, err error) {
-	unused, removed := false, false
+	unused, removed, left := false, false, false
 	err = u.write.change(ctx, func(tx changing) error {
 		alone, err := u.claim(ctx, tx, digest)
 		if err != nil || !alone {
@@ -131,11 +132,16 @@ func (u *Uses) removeUnused(ctx context.Context, digest string, remove func(ctx 
 			return err
 		}
 		if removed, err = u.removable(ctx, tx); err != nil || !removed {
+			left = err == nil
 			return err
 		}
 		return remove(ctx, digest) // while the lock between processes lasts
 	})
-	if err == nil && unused && !u.several() {
+	switch {
+	case err != nil:
+	case left:
+		u.left.add(digest)
+	case unused && !u.several():
 		err = remove(ctx, digest)
 	}
 	return made, err
@@ -230,6 +236,58 @@ func (p *pins) disclaim(digest string) {
 	defer p.mu.Unlock()
 	delete(p.count, digest)
 	p.changed.Broadcast()
+}
+
+// mostLeft bounds the memory of leftovers, some 10 MB. The daily sweep finds the rest.
+const mostLeft = 100_000
+
+// leftovers are unused contents that Drop did not remove because of a hold.
+type leftovers struct {
+	mu      sync.Mutex
+	digests map[string]struct{} // +checklocks:mu
+}
+
+func (l *leftovers) add(digest string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.digests == nil {
+		l.digests = map[string]struct{}{}
+	}
+	if len(l.digests) < mostLeft {
+		l.digests[digest] = struct{}{}
+	}
+}
+
+// take removes and returns one of them, empty if there is none.
+func (l *leftovers) take() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for digest := range l.digests {
+		delete(l.digests, digest)
+		return digest
+	}
+	return ""
+}
+
+func (l *leftovers) has(digest string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	_, ok := l.digests[digest]
+	return ok
+}
+
+// DropLeft removes the contents that Drop left in this process, once the hold has ended.
+func (u *Uses) DropLeft(ctx context.Context, remove func(ctx context.Context, digest string) error) error {
+	for digest := u.left.take(); digest != ""; digest = u.left.take() {
+		if err := u.Drop(ctx, digest, remove); err != nil {
+			u.left.add(digest)
+			return err
+		}
+		if u.left.has(digest) { // the hold still lasts, for all of them
+			break
+		}
+	}
+	return nil
 }
 
 // Rendition returns the digest of a rendition of a content, empty if there is none. The variant tells
