@@ -10,6 +10,7 @@ import (
 	"github.com/archivefs/archivefs/fs/internal/names"
 	"github.com/archivefs/archivefs/fs/internal/staging"
 	"github.com/archivefs/archivefs/fs/internal/tree"
+	"github.com/archivefs/archivefs/internal/spool"
 	"github.com/archivefs/archivefs/internal/state"
 )
 
@@ -156,7 +157,7 @@ func (c *Files) removeLocal(f *staging.File) error {
 	}
 	up := f.Pending()
 	r := up.Record()
-	if r.Doubtful {
+	if r.State == spool.Failed && r.Doubtful {
 		return errno.ErrMayHave
 	}
 	if r.Queued { // recalled, so that open handles can write

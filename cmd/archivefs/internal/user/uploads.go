@@ -142,8 +142,8 @@ func RetryCommand() *cli.Command {
 		ArgsUsage: "MOUNTPOINT|PROFILE [ID...]",
 		Description: "Without an ID it retries what failed, or waits for the service, and leaves what has a time of\n" +
 			"grace alone. It leaves out, and names, incomplete files: the writer was killed, a write failed,\n" +
-			"or the end is missing. With its ID and --incomplete such a file is sent as it is. An empty file is\n" +
-			"never sent.\n\n" +
+			"or the end is missing. With its ID and --incomplete such a file is sent as it is. An empty\n" +
+			"file is never sent.\n\n" +
 			"The command waits for the outcome, unless the service does not answer, or may still be busy with\n" +
 			"an earlier attempt: then the uploads stay pending, with the reason, and are retried. Exit status\n" +
 			"1 says that not all of them are archived.",

@@ -92,7 +92,7 @@ func rules() []Mutation {
 		},
 		{
 			Name: "a file that gets its real name is not sent", File: "fs/internal/change/renames.go",
-			Old: "case sends, !local && f.Ready(up):", New: "case sends:", Async: true,
+			Old: "if sends || !local && f.Ready(up) {", New: "if sends {", Async: true,
 			Focus: history.Focus{Kinds: []history.Kind{history.Temporary}, Session: history.Session{End: history.Clean}},
 		},
 		{
