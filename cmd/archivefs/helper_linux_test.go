@@ -40,10 +40,12 @@ func endsAfter(t *testing.T, dir string, deed func()) {
 	heals(t, "the process ends", func() bool { return !isRunning(status.PID) })
 }
 
-// isRunning reports whether there is such a process.
+// isRunning reports whether there is such a process. One that ends keeps its files and locks until its last thread
+// has ended, which may be another one than the first.
 func isRunning(pid int) bool {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	return err == nil && !strings.Contains(string(stat), ") Z ")
+	threads, _ := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
+	return err == nil && (!strings.Contains(string(stat), ") Z ") || len(threads) > 1)
 }
 
 // umount calls umount(8).
