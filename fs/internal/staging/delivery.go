@@ -153,12 +153,7 @@ func (v *delivery) keepUnwritten(f *File) {
 // +checklocks:f.Commit
 func (v *delivery) SendLocked(ctx context.Context, f *File, up *spool.Upload, d *tree.Dir, edit func(*spool.Record), later bool) (id archive.ID, sent bool, err error) {
 	f.happened(onSeal)
-	meant := func(r *spool.Record) {
-		edit(r)
-		d.Aim(r)
-		r.Inherit(v.s.Defaults(d))
-		r.Rest = max(r.Rest, v.s.grace)
-	}
+	meant := v.meant(d, edit)
 	r := up.Record()
 	meant(&r)
 	later = later || v.s.Async || d.QueuedAs() != nil || r.Rest > 0
@@ -183,6 +178,16 @@ func (v *delivery) SendLocked(ctx context.Context, f *File, up *spool.Upload, d 
 		return 0, false, err
 	}
 	return id, true, nil
+}
+
+// meant returns the edit of a record that is for d.
+func (v *delivery) meant(d *tree.Dir, edit func(*spool.Record)) func(*spool.Record) {
+	return func(r *spool.Record) {
+		edit(r)
+		d.Aim(r)
+		r.Inherit(v.s.Defaults(d))
+		r.Rest = max(r.Rest, v.s.grace)
+	}
 }
 
 // refusedIn returns why nothing in the directory can be archived: its queued folder failed and
