@@ -31,9 +31,9 @@ type Certificate struct {
 
 	mu   sync.Mutex
 	pair *tls.Certificate // +checklocks:mu
-	// seen are the files that were read.
-	seen   [2]os.FileInfo // +checklocks:mu
-	looked time.Time      // +checklocks:mu
+	// texts are the contents of both files.
+	texts  [2]string // +checklocks:mu
+	looked time.Time // +checklocks:mu
 }
 
 // Open reads a certificate and its key. It refuses a key that other users can read.
@@ -41,11 +41,7 @@ func Open(certFile, keyFile string, log logrus.FieldLogger) (*Certificate, error
 	c := &Certificate{certFile: certFile, keyFile: keyFile, log: log}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	seen, err := c.look()
-	if err != nil {
-		return nil, config.Usagef("%v", err)
-	}
-	if err := c.readLocked(seen); err != nil {
+	if _, err := c.readLocked(true); err != nil {
 		return nil, config.Usagef("%v", err)
 	}
 	return c, nil
@@ -82,58 +78,37 @@ func (c *Certificate) Expiry() time.Time {
 // +checklocks:c.mu
 func (c *Certificate) renewLocked(always bool) {
 	c.looked = time.Now()
-	seen, err := c.look()
-	if err == nil && !always && unchanged(seen, c.seen) {
-		return
-	}
-	if err == nil {
-		err = c.readLocked(seen)
-	}
-	if err != nil {
+	if read, err := c.readLocked(always); err != nil {
 		c.log.Errorf("the certificate stays as it was: %v", err)
-		return
+	} else if read {
+		c.log.Infof("the certificate was read anew, and %s", ends(c.pair.Leaf))
 	}
-	c.log.Infof("the certificate was read anew, and %s", ends(c.pair.Leaf))
 }
 
-func (c *Certificate) look() (seen [2]os.FileInfo, err error) {
-	for i, file := range []string{c.certFile, c.keyFile} {
-		if seen[i], err = os.Stat(file); err != nil {
-			return seen, fmt.Errorf("%s: %w", []string{"--tls-cert", "--tls-key"}[i], err)
-		}
-	}
-	return seen, nil
-}
-
-func unchanged(now, then [2]os.FileInfo) bool {
-	for i := range now {
-		if !os.SameFile(now[i], then[i]) || now[i].Size() != then[i].Size() || !now[i].ModTime().Equal(then[i].ModTime()) {
-			return false
-		}
-	}
-	return true
-}
-
-// readLocked reads the files that were seen.
+// readLocked reads the files, and takes what has changed, or always.
 // +checklocks:c.mu
-func (c *Certificate) readLocked(seen [2]os.FileInfo) error {
+func (c *Certificate) readLocked(always bool) (read bool, err error) {
 	chain, err := os.ReadFile(c.certFile)
 	if err != nil {
-		return fmt.Errorf("--tls-cert: %w", err)
+		return false, fmt.Errorf("--tls-cert: %w", err)
 	}
 	key, err := config.ReadSecret(c.keyFile)
 	if err != nil {
-		return fmt.Errorf("--tls-key: %w", err)
+		return false, fmt.Errorf("--tls-key: %w", err)
+	}
+	texts := [2]string{string(chain), key}
+	if texts == c.texts && !always {
+		return false, nil
 	}
 	pair, err := tls.X509KeyPair(chain, []byte(key))
 	if err != nil {
-		return fmt.Errorf("--tls-cert %s and --tls-key %s: %w", c.certFile, c.keyFile, err)
+		return false, fmt.Errorf("--tls-cert %s and --tls-key %s: %w", c.certFile, c.keyFile, err)
 	}
-	c.pair, c.seen = &pair, seen
+	c.pair, c.texts = &pair, texts
 	if left := time.Until(pair.Leaf.NotAfter); left < expiresSoon {
 		c.log.Warnf("the certificate in %s %s; renew it", c.certFile, ends(pair.Leaf))
 	}
-	return nil
+	return true, nil
 }
 
 // ends says when a certificate expires, or expired.
