@@ -22,8 +22,10 @@ const (
 	idleTimeout = 2 * time.Minute
 	// maxHeader is the longest header of a request, in bytes; net/http allows 4 KiB more.
 	maxHeader = 60 << 10
-	// afterCut is how long requests have to notice that their connections were closed.
+	// afterCut is how long requests have to notice that their connections were closed, and cutPause how
+	// often it is looked whether they have.
 	afterCut = 10 * time.Second
+	cutPause = 20 * time.Millisecond
 )
 
 // Serve answers requests on ln until ctx is done. Then it reports that it is not ready, continues
@@ -90,10 +92,11 @@ func (s *Server) drain(ctx context.Context, httpServer *http.Server) {
 		s.log.WithError(err).Warn("connections were left open at the end")
 	}
 	// Changes that have begun continue; other requests end soon.
-	select {
-	case <-s.front.counters.none():
-	case <-time.After(afterCut):
-		s.log.Warn("some requests are still running, although their connections are closed")
+	for ends := time.Now().Add(afterCut); s.front.counters.requests.Load() > 0; time.Sleep(cutPause) {
+		if time.Now().After(ends) {
+			s.log.Warn("some requests are still running, although their connections are closed")
+			return
+		}
 	}
 }
 

@@ -88,8 +88,6 @@ type counters struct {
 	tallies []*tally         // +checklocks:mu
 	refused map[string]int64 // +checklocks:mu
 	denied  map[string]int64 // +checklocks:mu
-	// idle is closed when no request is in flight.
-	idle chan struct{} // +checklocks:mu
 }
 
 // of makes the tally of a route, or finds that of an earlier Handler.
@@ -108,33 +106,9 @@ func (c *counters) of(method, path string, traits traits) *tally {
 
 func (c *counters) begin() { c.requests.Add(1) }
 
-// none returns a channel that is closed when no request is in flight. It is for the shutdown, when
-// no further one begins.
-func (c *counters) none() <-chan struct{} {
-	c.mu.Lock()
-	c.idle = make(chan struct{})
-	idle := c.idle
-	c.mu.Unlock()
-	if c.requests.Load() == 0 {
-		c.tellIdle()
-	}
-	return idle
-}
-
-func (c *counters) tellIdle() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.idle != nil {
-		close(c.idle)
-		c.idle = nil
-	}
-}
-
 // end counts a request that was answered.
 func (c *counters) end(w *response, took time.Duration) {
-	if c.requests.Add(-1) == 0 {
-		c.tellIdle()
-	}
+	c.requests.Add(-1)
 	t := w.tally
 	if t == nil {
 		t = &c.other
