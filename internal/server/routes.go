@@ -152,8 +152,7 @@ func openAPI(describe func() ([]byte, error)) handler {
 	}
 }
 
-// describeServed is the OpenAPI document of the served operations, with the components that they
-// refer to.
+// describeServed is the OpenAPI document of the served operations.
 func (s *Server) describeServed() ([]byte, error) {
 	if !s.options.OnlyEight {
 		return []byte(interfaceDescription), nil
@@ -180,16 +179,6 @@ func (s *Server) describeServed() ([]byte, error) {
 			delete(paths, path)
 		}
 	}
-	components := member(document, "components")
-	used := map[string]bool{}
-	refer(paths, components, used)
-	for kind := range components {
-		for name := range member(components, kind) {
-			if kind != "securitySchemes" && !used[componentRef(kind, name)] {
-				delete(member(components, kind), name)
-			}
-		}
-	}
 	text, err := json.MarshalIndent(document, "", "  ")
 	if err != nil {
 		return nil, fmt.Errorf("write the description of the interface: %w", err)
@@ -201,25 +190,4 @@ func (s *Server) describeServed() ([]byte, error) {
 func member(object map[string]any, name string) map[string]any {
 	found, _ := object[name].(map[string]any)
 	return found
-}
-
-func componentRef(kind, name string) string { return "#/components/" + kind + "/" + name }
-
-// refer marks the components that a part of the document refers to, directly or indirectly.
-func refer(part any, components map[string]any, used map[string]bool) {
-	switch part := part.(type) {
-	case []any:
-		for _, item := range part {
-			refer(item, components, used)
-		}
-	case map[string]any:
-		if ref, is := part["$ref"].(string); is && !used[ref] {
-			used[ref] = true
-			kind, name, _ := strings.Cut(strings.TrimPrefix(ref, "#/components/"), "/")
-			refer(member(components, kind)[name], components, used)
-		}
-		for _, value := range part {
-			refer(value, components, used)
-		}
-	}
 }
