@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/archivefs/archivefs/cmd/archivefs/internal/mounted"
+	"github.com/archivefs/archivefs/internal/fusectl"
 	"github.com/archivefs/archivefs/internal/testing/fusetest"
 )
 
@@ -45,17 +46,27 @@ func inNamespace(t *testing.T, dir string) (*exec.Cmd, io.Closer) {
 	return other, input
 }
 
-// Who unmounts is told at once that a process in another mount namespace keeps the mount.
+// goesOn is what unmount says of a mount that is somewhere else, too.
+func goesOn(pid int, here fusectl.Mounted) string {
+	return fmt.Sprintf("archivefs: it is unmounted here, and its process %d goes on, because it is mounted elsewhere, too: bound to another directory, or "+
+		"in a container; as root, grep ' %s ' /proc/[0-9]*/mountinfo shows where, and kill %d ends it\n", pid, here.Device, pid)
+}
+
+// A process in another mount namespace keeps the mount, and nobody waits for it.
 func TestUnmountBesideAnotherNamespace(t *testing.T) {
 	needMounting(t)
 	isolate(t)
-	dir := t.TempDir()
-	m := startOffice(t).mount(dir, t.TempDir()+"/state")
-	other, input := inNamespace(t, dir)
-	unmount := start(t, "unmount", dir)
-	unmount.says(fmt.Sprintf("archivefs: it is unmounted here, and its process %d goes on, because process %d (cat) has it in a mount namespace of its own, "+
-		"as in a container; end that, or as root: nsenter -m -t %d umount %s\n", m.cmd.Process.Pid, other.Process.Pid, other.Process.Pid, dir))
+	p := newPerson(t, "daemon") // who may not see where
+	m := p.start("mount", p.dir)
+	m.line("mounted ")
+	here, ok := mounted.At(p.dir)
+	if !ok {
+		t.Fatal("nothing is mounted")
+	}
+	other, input := inNamespace(t, p.dir) // of root
+	unmount := p.start("unmount", p.dir)
 	unmount.wantExit(1)
+	unmount.says(goesOn(m.cmd.Process.Pid, here))
 	_ = input.Close()
 	if err := other.Wait(); err != nil {
 		t.Error(err)
@@ -73,36 +84,12 @@ func TestUnmountBesideABindMount(t *testing.T) {
 	if err := syscall.Mount(dir, second, "", syscall.MS_BIND, ""); err != nil {
 		t.Fatal(err)
 	}
+	here, _ := mounted.At(dir)
 	status, _, stderr := call(t, "unmount", dir)
-	want := fmt.Sprintf("archivefs: it is unmounted here, and its process %d goes on, because it is mounted at %s as well; unmount that, too: umount %s\n",
-		m.cmd.Process.Pid, second, second)
-	if status != 1 || stderr != want {
+	if want := goesOn(m.cmd.Process.Pid, here); status != 1 || stderr != want {
 		t.Errorf("exit status %d, %q; want %q", status, stderr, want)
 	}
 	if err := syscall.Unmount(second, 0); err != nil {
-		t.Error(err)
-	}
-	m.wantExit(0)
-}
-
-// Who may not see where else the mount is, is told so at once, and how root finds out.
-func TestUnmountBesideANamespaceThatNobodySees(t *testing.T) {
-	needMounting(t)
-	isolate(t)
-	p := newPerson(t, "daemon")
-	m := p.start("mount", p.dir)
-	m.line("mounted ")
-	here, ok := mounted.At(p.dir)
-	if !ok {
-		t.Fatal("nothing is mounted")
-	}
-	other, input := inNamespace(t, p.dir) // of root
-	unmount := p.start("unmount", p.dir)
-	unmount.wantExit(1)
-	unmount.says(fmt.Sprintf("archivefs: it is unmounted here, and its process %d goes on, because something that you may not see has it as well, "+
-		"as a container does; as root: grep -l ' %s ' /proc/[0-9]*/mountinfo\n", m.cmd.Process.Pid, here.Device))
-	_ = input.Close()
-	if err := other.Wait(); err != nil {
 		t.Error(err)
 	}
 	m.wantExit(0)

@@ -25,14 +25,14 @@ import (
 
 // Archives are the mount points of archives, as far as the system knows.
 func Archives() (dirs []string) {
-	for _, m := range ArchivesSeenBy("self") {
+	for _, m := range archivesSeenBy("self") {
 		dirs = append(dirs, m.Dir)
 	}
 	return dirs
 }
 
 // Own are the mount points of archives that this user has mounted.
-func Own() []string { return ownOf(ArchivesSeenBy("self"), os.Getuid()) }
+func Own() []string { return ownOf(archivesSeenBy("self"), os.Getuid()) }
 
 func ownOf(mounts []fusectl.Mounted, uid int) (dirs []string) {
 	for _, m := range mounts {
@@ -43,8 +43,8 @@ func ownOf(mounts []fusectl.Mounted, uid int) (dirs []string) {
 	return dirs
 }
 
-// ArchivesSeenBy are the archives in the mount namespace of a process; "self" is this one.
-func ArchivesSeenBy(process string) []fusectl.Mounted {
+// archivesSeenBy are the archives in the mount namespace of a process; "self" is this one.
+func archivesSeenBy(process string) []fusectl.Mounted {
 	return slices.DeleteFunc(fusectl.Mounts(process), func(m fusectl.Mounted) bool { return m.Kind != doctor.Kind })
 }
 
@@ -85,7 +85,7 @@ func At(dir string) (found fusectl.Mounted, ok bool) { return SeenBy("self", Beh
 
 // SeenBy is the archive that a process sees mounted at dir.
 func SeenBy(process, dir string) (found fusectl.Mounted, ok bool) {
-	for _, m := range ArchivesSeenBy(process) {
+	for _, m := range archivesSeenBy(process) {
 		if m.Dir == dir {
 			found, ok = m, true
 		}

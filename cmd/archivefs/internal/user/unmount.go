@@ -9,8 +9,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
-	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -18,7 +16,6 @@ import (
 	"github.com/urfave/cli/v2"
 	"golang.org/x/sys/unix"
 
-	"github.com/archivefs/archivefs/archive"
 	"github.com/archivefs/archivefs/cmd/archivefs/internal/command"
 	"github.com/archivefs/archivefs/cmd/archivefs/internal/mounted"
 	"github.com/archivefs/archivefs/cmd/archivefs/internal/settings"
@@ -82,7 +79,6 @@ func unmount(c *cli.Context) error {
 	}
 	_, status, err := mounted.Status(dir)
 	here, _ := mounted.At(dir)
-	others := otherPlaces(dir)
 	if err == nil {
 		err = mounted.Fusermount(c.Context, false, dir)
 	}
@@ -98,7 +94,7 @@ func unmount(c *cli.Context) error {
 	if stays := left.StaysInWords(status.StateDir); stays != "" {
 		command.Say(c.App.ErrWriter, "%s", stays)
 	}
-	return waitForEnd(c.Context, status.PID, here, others, drain+endPatience)
+	return waitForEnd(c.Context, status.PID, here, drain+endPatience)
 }
 
 // withSilence adds to the error of an unmount that programs prevent that these may wait for the service.
@@ -133,8 +129,6 @@ func unmountForGood(c *cli.Context, dir string, err error) error {
 const (
 	// endPatience is how long the process of a mount may take to end, in addition to its uploads.
 	endPatience = 10 * time.Second
-	// endsSoon is how long most processes take at most.
-	endsSoon = 500 * time.Millisecond
 	// noticesSoon is how long a process takes at most to notice the unmount.
 	noticesSoon = 3 * time.Second
 )
@@ -212,27 +206,21 @@ func sayKept(c *cli.Context, dir string, err error) error {
 	return nil
 }
 
-// waitForEnd returns when the process of the mount has ended and released its state directory. If
-// the file system is still mounted elsewhere, the process does not end, and that is an error at
-// once.
-func waitForEnd(ctx context.Context, pid int, here fusectl.Mounted, others []place, limit time.Duration) error {
+// waitForEnd returns when the process of the mount has ended and released its state directory. It is an
+// error that the file system is still mounted elsewhere, because the process does not end then.
+func waitForEnd(ctx context.Context, pid int, here fusectl.Mounted, limit time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	looked, lookedForHidden := false, false
+	looked := false
 	for began := time.Now(); pid > 1 && syscall.Kill(pid, 0) == nil && !isZombie(pid); {
 		if command.Pause(ctx) != nil {
 			return fmt.Errorf("it is unmounted, but its process %d is still busy; see its log", pid)
 		}
-		if !looked && time.Since(began) > endsSoon {
+		if !looked && time.Since(began) > noticesSoon {
 			looked = true
-			if where := left(others); where != "" {
-				return fmt.Errorf("it is unmounted here, and its process %d goes on, because %s", pid, where)
-			}
-		}
-		if !lookedForHidden && time.Since(began) > noticesSoon {
-			lookedForHidden = true
 			if fuseDescriptors(pid) > 1 {
-				return fmt.Errorf("it is unmounted here, and its process %d goes on, because %s", pid, hidden(here, pid))
+				return fmt.Errorf("it is unmounted here, and its process %d goes on, because it is mounted elsewhere, too: bound to another directory, or "+
+					"in a container; as root, grep ' %s ' /proc/[0-9]*/mountinfo shows where, and kill %d ends it", pid, here.Device, pid)
 			}
 		}
 	}
@@ -328,70 +316,4 @@ func mountProcess(ctx context.Context, dir string) (pid int, err error) {
 	case <-ctx.Done():
 		return 0, mounted.ErrSilent
 	}
-}
-
-// place is a mount point of an archive, in the mount namespace of a process; "self" is that of this
-// one.
-type place struct {
-	process string
-	fusectl.Mounted
-}
-
-// otherPlaces are the other mount points of the archive at dir, one for each mount namespace. Only
-// root sees processes of other users.
-func otherPlaces(dir string) (places []place) {
-	here, ok := mounted.At(dir)
-	if !ok {
-		return nil
-	}
-	namespace := func(process string) string {
-		name, _ := os.Readlink(filepath.Join("/proc", process, "ns", "mnt"))
-		return name
-	}
-	asked := []string{"", namespace("self")}
-	look := func(process string) {
-		for _, m := range mounted.ArchivesSeenBy(process) {
-			if m.Device == here.Device && m.ID != here.ID {
-				places = append(places, place{process, m})
-				return
-			}
-		}
-	}
-	look("self")
-	processes, _ := os.ReadDir("/proc")
-	for _, process := range processes {
-		if _, err := strconv.Atoi(process.Name()); err != nil {
-			continue
-		}
-		if of := namespace(process.Name()); !slices.Contains(asked, of) {
-			asked = append(asked, of)
-			look(process.Name())
-		}
-	}
-	return places
-}
-
-// hidden says how root finds a mount that continues where this user may not look, and ends it.
-func hidden(m fusectl.Mounted, pid int) string {
-	if os.Geteuid() == 0 {
-		return fmt.Sprintf("a mount namespace that no process is in, or a file that is open in one, keeps it: findmnt -t nsfs shows such; kill %d ends it", pid)
-	}
-	return fmt.Sprintf("something that you may not see has it as well, as a container does; as root: grep -l ' %s ' /proc/[0-9]*/mountinfo", m.Device)
-}
-
-// left returns the place where the archive is still mounted, and how to unmount it there; empty for
-// none. The number of a device may be reused, but not together with the number of the mount.
-func left(places []place) string {
-	for _, p := range places {
-		if !slices.Contains(mounted.ArchivesSeenBy(p.process), p.Mounted) {
-			continue
-		}
-		if p.process == "self" {
-			return fmt.Sprintf("it is mounted at %s as well; unmount that, too: umount %s", archive.Printable(p.Dir), doctor.Quoted(p.Dir))
-		}
-		name, _ := os.ReadFile(filepath.Join("/proc", p.process, "comm"))
-		return fmt.Sprintf("process %s (%s) has it in a mount namespace of its own, as in a container; end that, or as root: nsenter -m -t %s umount %s",
-			p.process, archive.Printable(strings.TrimSpace(string(name))), p.process, doctor.Quoted(p.Dir))
-	}
-	return ""
 }
