@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -103,8 +104,9 @@ func (a *address) advice(err error) string {
 	if connect := new(pgconn.ConnectError); errors.As(err, &connect) {
 		err = connect.Unwrap()
 	}
+	attempts := strings.FieldsFunc(err.Error(), unicode.IsControl) // with and without TLS
 	return fmt.Sprintf("no connection to PostgreSQL at %s (%s); is it started, are host and port right, and sslmode and sslrootcert those for its TLS?",
-		a, archive.Printable(strings.Join(strings.Fields(err.Error()), " ")))
+		a, archive.Printable(strings.Join(slices.Compact(attempts), "; ")))
 }
 
 // names returns the user and the database, quoted. The default name of a database is its user's.
