@@ -5,9 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
+	"syscall"
 
 	"github.com/dustin/go-humanize"
 	"golang.org/x/sys/unix"
@@ -198,12 +201,12 @@ func ViewBackup(ctx context.Context, dir string) (*Archive, error) {
 // transaction, so that no row lacks its content. Until then the database says that it is
 // incomplete.
 func (r restoring) toShared(ctx context.Context, to Place) (err error) {
-	scratch, err := os.MkdirTemp("", "archivefs-restore-")
+	scratch, err := newScratch()
 	if err != nil {
-		return fmt.Errorf("make directory for the restore: %w", err)
+		return err
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(scratch)) }()
-	contents, err := openShared(ctx, to, scratch)
+	defer func() { err = errors.Join(err, scratch.close()) }()
+	contents, err := openShared(ctx, to, scratch.dir)
 	if err != nil {
 		return err
 	}
@@ -237,7 +240,7 @@ func (r restoring) toShared(ctx context.Context, to Place) (err error) {
 
 // source opens the database of the backup for reading, in place. One of an older format is copied
 // and migrated.
-func (r restoring) source(ctx context.Context, scratch string) (*store.Store, error) {
+func (r restoring) source(ctx context.Context, scratch *scratch) (*store.Store, error) {
 	path := filepath.Join(r.dir, r.done.Database.File)
 	info, err := os.Stat(path)
 	if err != nil {
@@ -254,15 +257,15 @@ func (r restoring) source(ctx context.Context, scratch string) (*store.Store, er
 	if !errors.Is(err, store.ErrOlder) {
 		return opened, err
 	}
-	if err := wantRoom(scratch, 2*info.Size()); err != nil { // all of it may be in the log of SQLite, too
+	if err := scratch.want(2 * info.Size()); err != nil { // all of it may be in the log of SQLite, too
 		return nil, err
 	}
-	opened, _, err = r.database(ctx, scratch)
+	opened, _, err = r.database(ctx, scratch.dir)
 	return opened, err
 }
 
 // measure determines how much there is to do, and whether there is room for it.
-func (r restoring) measure(ctx context.Context, opened *store.Store, scratch string, to Place) error {
+func (r restoring) measure(ctx context.Context, opened *store.Store, scratch *scratch, to Place) error {
 	extent, err := opened.Extent(ctx)
 	if err != nil {
 		return err
@@ -271,7 +274,7 @@ func (r restoring) measure(ctx context.Context, opened *store.Store, scratch str
 	if to.Blobs == "" {
 		return nil
 	}
-	return wantRoom(scratch, min(r.done.Bytes, togetherBytes+extent.Largest)) // contents pass through the directory
+	return scratch.want(min(r.done.Bytes, togetherBytes+extent.Largest)) // contents pass through the directory
 }
 
 // claim assigns the contents to the restored archive. If this place is not claimed yet, the archive
@@ -316,10 +319,57 @@ func openShared(ctx context.Context, to Place, scratch string) (shared, error) {
 	return inFiles{files}, nil
 }
 
-// wantRoom returns an error unless there is room for so many bytes in a directory for temporary files.
-func wantRoom(dir string, bytes int64) error {
+// scratchPrefix begins the names of a restore's temporary directories.
+const scratchPrefix = "archivefs-restore-"
+
+// scratch is a temporary directory. It is locked while it is used, so that other
+// restores can tell it from one that a killed restore left.
+type scratch struct {
+	dir  string
+	lock *os.File // nil if directories cannot be locked
+}
+
+// newScratch makes a scratch directory, and removes abandoned ones.
+func newScratch() (*scratch, error) {
+	sweepScratch(os.TempDir())
+	for {
+		dir, err := os.MkdirTemp("", scratchPrefix)
+		if err != nil {
+			return nil, fmt.Errorf("make directory for the restore: %w", err)
+		}
+		switch lock, err := durable.LockDir(dir); {
+		case err == nil:
+			return &scratch{dir, lock}, nil
+		case !errors.Is(err, unix.EWOULDBLOCK) && !errors.Is(err, fs.ErrNotExist):
+			return &scratch{dir, nil}, nil // nobody can lock it, so nobody sweeps it
+		}
+		// Another restore removed it before it was locked.
+	}
+}
+
+// sweepScratch removes what killed restores of this user left. It ignores errors.
+func sweepScratch(in string) {
+	entries, _ := os.ReadDir(in)
+	for _, entry := range entries {
+		info, err := entry.Info()
+		if err != nil || !strings.HasPrefix(entry.Name(), scratchPrefix) || !info.IsDir() {
+			continue
+		}
+		if owner, ok := info.Sys().(*syscall.Stat_t); !ok || int(owner.Uid) != os.Geteuid() {
+			continue
+		}
+		dir := filepath.Join(in, entry.Name())
+		if lock, err := durable.LockDir(dir); err == nil {
+			_ = os.RemoveAll(dir)
+			_ = lock.Close()
+		}
+	}
+}
+
+// want returns an error unless there is room for so many bytes.
+func (s *scratch) want(bytes int64) error {
 	var disk unix.Statfs_t
-	if err := unix.Statfs(dir, &disk); err != nil {
+	if err := unix.Statfs(s.dir, &disk); err != nil {
 		return fmt.Errorf("look for room for temporary files: %w", err)
 	}
 	free, needed := disk.Bavail*uint64(disk.Bsize), uint64(max(bytes, 0)) //nolint:gosec // a block size is positive
@@ -328,4 +378,12 @@ func wantRoom(dir string, bytes int64) error {
 	}
 	return fmt.Errorf("there is room for %s of temporary files in %s, and up to %s are needed; make room, or name another directory in TMPDIR",
 		humanize.IBytes(free), os.TempDir(), humanize.IBytes(needed))
+}
+
+func (s *scratch) close() error {
+	err := os.RemoveAll(s.dir)
+	if s.lock != nil {
+		err = errors.Join(err, s.lock.Close())
+	}
+	return err
 }
