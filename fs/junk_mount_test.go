@@ -23,12 +23,12 @@ var ordinary = []string{
 
 func TestOrdinaryNamesAreArchived(t *testing.T) {
 	ways := map[string]string{
-		"cp":     `cp -p "$src" "$d/$n"`,
-		"shell":  `cat "$src" > "$d/$n"`,
-		"dd":     `dd if="$src" of="$d/$n" status=none conv=excl`,
-		"python": `python3 -c 'import shutil,sys; shutil.copy(*sys.argv[1:])' "$src" "$d/$n"`,
-		"mv":     `cp "$src" "$d/$n.part" && mv "$d/$n.part" "$d/$n"`,
-		"rsync":  `cp "$src" "$HOME/$n" && rsync -a "$HOME/$n" "$d/"`,
+		"cp":     `for n; do cp -p "$src" "$d/$n"; done`,
+		"shell":  `for n; do cat "$src" > "$d/$n"; done`,
+		"dd":     `for n; do dd if="$src" of="$d/$n" status=none conv=excl; done`,
+		"python": `python3 -c 'import shutil,sys; [shutil.copy(sys.argv[1], sys.argv[2]+"/"+n) for n in sys.argv[3:]]' "$src" "$d" "$@"`,
+		"mv":     `for n; do cp "$src" "$d/$n.part" && mv "$d/$n.part" "$d/$n"; done`,
+		"rsync":  `for n; do cp "$src" "$HOME/$n" && rsync -a "$HOME/$n" "$d/"; done`,
 	}
 	for way, script := range ways {
 		t.Run(way, func(t *testing.T) {
@@ -42,7 +42,7 @@ func TestOrdinaryNamesAreArchived(t *testing.T) {
 			for _, n := range ordinary {
 				want = append(want, n+"=Inhalt")
 			}
-			sh(t, m, `export HOME='`+home+`'; d="$1/Muster GmbH/Briefe"; src="$HOME/src"; for n in '`+strings.Join(ordinary, "' '")+`'; do `+script+`; done`)
+			sh(t, m, `export HOME='`+home+`'; d="$1/Muster GmbH/Briefe"; src="$HOME/src"; set -- '`+strings.Join(ordinary, "' '")+`'; `+script)
 			f.wantHolds(t, f.letters, want...)
 			if s := m.fs.Status(); s.Uploads.Local > 0 || len(s.Uploads.List) > 0 {
 				t.Errorf("%+v", s.Uploads)
