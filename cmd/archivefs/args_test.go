@@ -48,6 +48,7 @@ func TestArrange(t *testing.T) {
 		{"a command without -o", "archivefs status -o DIR", "archivefs status -o -- DIR"},
 		{"help for a command", "archivefs help uploads list", "archivefs uploads list --help"},
 		{"help in a command", "archivefs uploads help list", "archivefs uploads list --help"},
+		{"help before a command", "archivefs --help uploads list", "archivefs uploads list --help"},
 		{"help alone", "archivefs help", "archivefs --help"},
 		{"help with an option", "archivefs help mount --ttl", "archivefs mount --help"},
 		{"a directory called help", "archivefs status help", "archivefs status -- help"},

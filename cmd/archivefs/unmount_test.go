@@ -205,3 +205,20 @@ func TestUnmountTellsWhatIsKept(t *testing.T) {
 	b.program.signal(syscall.SIGKILL) // an interrupt may be the first that it hears of an end, and wait for uploads
 	_ = b.program.wait()
 }
+
+// Who looks at a mount point for what waits there finds where the last mount left it.
+func TestWhatTheLastMountLeftIsNamed(t *testing.T) {
+	fusetest.Need(t)
+	home := isolate(t)
+	o, dir := startOffice(t), t.TempDir()
+	m := startMount(t, dir, "--base-url", o.url, "--api-key-file", filepath.Join(o.data, "api-key"))
+	m.line("mounted ")
+	if err := os.WriteFile(filepath.Join(dir, "My Archive", "half.pdf"), []byte("%PDF-1.7 and no end"), 0o600); !errors.Is(err, syscall.EIO) {
+		t.Errorf("half a PDF: %v, want %v", err, syscall.EIO)
+	}
+	m.stop()
+	for _, command := range [][]string{{"uploads", "list", dir}, {"status", dir}} {
+		wantCall(t, 1, "there is no archive mounted at "+dir+"; 1 upload waits in "+filepath.Join(home, ".local/state/archivefs"), command...)
+	}
+	o.running.stop()
+}

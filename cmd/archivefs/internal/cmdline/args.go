@@ -43,6 +43,9 @@ func Arrange(app *cli.App, args []string) ([]string, error) {
 		case !strings.HasPrefix(arg, "-") || arg == "-":
 			operands = append(operands, arg)
 		case arg == "-h" || arg == "-help" || arg == "--help":
+			if len(commands) > 0 {
+				return helpFor(app, args[0], append(path, rest...))
+			}
 			return append(head, "--help"), nil // with operands it would be a help request for those
 		case values["o"] && isMountOption(arg):
 			value := strings.TrimPrefix(strings.TrimPrefix(strings.TrimLeft(arg, "-"), "o"), "=")

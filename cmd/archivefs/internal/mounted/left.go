@@ -92,19 +92,22 @@ func SpoolOf(state string) string { return filepath.Join(state, "spool") }
 // ReceiptsOf is the receipts of a state directory.
 func ReceiptsOf(state string) string { return filepath.Join(state, "receipts.jsonl") }
 
-// endingAt describes what the process of the last mount at dir still sends, empty if it has ended.
-func endingAt(dir string) string {
-	state, err := config.StateAt(BehindLinks(dir))
-	if err != nil {
-		return ""
+// lastAt describes what the process of the last mount at dir still sends or, if it has ended, what that left.
+func lastAt(dir string) string {
+	at := BehindLinks(dir)
+	if state, err := config.StateAt(at); err == nil {
+		if by := config.UsedBy(state); by != nil && by.Ending {
+			left, _ := spool.LeftIn(SpoolOf(state))
+			pending := LeftoverOf(left).Pending
+			return fmt.Sprintf("the process of the last mount%s goes on with %s", by.Process(), &pending)
+		}
 	}
-	by := config.UsedBy(state)
-	if by == nil || !by.Ending {
-		return ""
+	for _, l := range LeftBehindAt("", "") {
+		if l.Mountpoint() == at {
+			return fmt.Sprintf("%s in %s, of the last mount there; %s", command.Doing(l.Uploads, "upload", "waits", "wait"), l.State, GoesOn(l.State, false))
+		}
 	}
-	left, _ := spool.LeftIn(SpoolOf(state))
-	pending := LeftoverOf(left).Pending
-	return fmt.Sprintf("the process of the last mount%s goes on with %s", by.Process(), &pending)
+	return ""
 }
 
 // LeftBehind is a state directory with pending uploads that no mount uses.

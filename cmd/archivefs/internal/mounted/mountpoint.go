@@ -94,7 +94,10 @@ func CheckMountpoint(dir string, nonempty bool) error {
 	case !info.IsDir():
 		return fmt.Errorf("%s is not a directory; name one to mount at", dir)
 	}
-	if _, _, err := Status(dir); err == nil {
+	if _, status, err := Status(dir); err == nil {
+		if left, _ := LeftBy(status); left.Pending.Uploads > 0 { // an unmount may be waiting for them
+			return fmt.Errorf("an archive is mounted at %s already, and sends %s; archivefs unmount %s waits for them: mount again when it has ended", dir, &left.Pending, dir)
+		}
 		return fmt.Errorf("an archive is mounted at %s already; unmount it first: archivefs unmount %s", dir, dir)
 	}
 	if nonempty {

@@ -85,7 +85,7 @@ func Status(dir string) ([]byte, *fs.Status, error) {
 		return nil, nil, fmt.Errorf(
 			"%s is not open to you; if an archive is mounted there, only its user can use it (root can unmount it with umount %s)", dir, doctor.Quoted(dir))
 	case errors.Is(err, os.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
-		return nil, nil, errors.New(command.Join("there is no archive mounted at "+dir, endingAt(dir)))
+		return nil, nil, errors.New(command.Join("there is no archive mounted at "+dir, lastAt(dir)))
 	case err != nil:
 		return nil, nil, fmt.Errorf("ask the mount at %s: %w", dir, err)
 	}
