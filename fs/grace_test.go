@@ -181,6 +181,10 @@ func TestAFileIsSentBeforeOthers(t *testing.T) {
 	m := f.mount(t, gracious)
 	at := m.path("Muster GmbH", "Briefe")
 	must(t, first(os.MkdirAll(at+"/A/B", 0o700), os.Mkdir(at+"/C", 0o700), put(at+"/A/B/a.txt", "a"), put(at+"/A/b.txt", "b")))
+	if got := attr(t, at+"/A", "state"); got != "pending" {
+		t.Errorf("the folder is %q", got)
+	}
+	must(t, first(setAttr(at+"/A", "id", "5"), setAttr(at+"/A", "kind", "folder"))) // as by rsync -X
 	m.send("Muster GmbH", "Briefe", "A", "B", "a.txt")
 	heals(t, "it is archived", func() bool {
 		return slices.Equal(f.tree(f.letters, ""), []string{"A/", "A/B/", "A/B/a.txt=a"})
@@ -229,6 +233,36 @@ func TestAFolderThatIsNeededIsMade(t *testing.T) {
 	if got := f.tree(f.letters, ""); !slices.Contains(got, "C/") {
 		t.Errorf("the service has %q", got)
 	}
+}
+
+// So does what waits to replace a document that is moved: it is sent first, or nothing is moved.
+func TestAMoveEndsTheTimeOfGraceOfAReplacement(t *testing.T) {
+	t.Parallel()
+	f := newForeign(t, hostile.Config{})
+	f.AddInbox(2, "Buchhaltung")
+	for _, name := range []string{"brief.txt", "half.pdf", "other.txt"} {
+		f.AddDocument(f.inbox, hostile.Document{Name: name, Content: []byte("v1\n")})
+	}
+	m := f.mount(t, gracious)
+	at, inbox := m.path("Muster GmbH", "Briefe"), m.path("inboxes", "Administrator")
+	add := func(name, text string) {
+		w := get(os.OpenFile(filepath.Join(inbox, name), os.O_WRONLY|os.O_APPEND, 0))(t)
+		get(w.WriteString(text))(t)
+		must(t, w.Close())
+	}
+	add("brief.txt", "v2\n")
+	wantErrno(t, "move to another inbox", os.Rename(inbox+"/brief.txt", m.path("inboxes", "Buchhaltung")+"/brief.txt"), syscall.EPERM)
+	if sent := f.changes(); len(sent) > 0 {
+		t.Errorf("sent in the time of grace: %q", sent)
+	}
+	must(t, os.Rename(inbox+"/brief.txt", at+"/brief.txt"))
+	f.wantHolds(t, f.letters, "brief.txt=v1\nv2\n")
+	add("other.txt", "v2\n")
+	must(t, os.Rename(inbox+"/other.txt", inbox+"/renamed.txt"))
+	must(t, put(inbox+"/half.pdf", "%PDF-1.7 and no end"))
+	wantErrno(t, "move half a file", os.Rename(inbox+"/half.pdf", at+"/half.pdf"), syscall.EIO)
+	f.wantHolds(t, f.inbox, "half.pdf=v1\n", "renamed.txt=v1\nv2\n")
+	m.unmount()
 }
 
 // A name that may be a document's waits for its rename, also without a time of grace.

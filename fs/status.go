@@ -250,7 +250,9 @@ func (f *FileSystem) Status() Status {
 		info := uploadInfo(f.staging.Spool, up, &r)
 		info.Sent = up.Sent()
 		if r.Rest > 0 {
-			info.Open, _ = f.staging.Holder(up).Writing()
+			if info.Open, _ = f.staging.Holder(up).Writing(); info.Open {
+				info.Error = "a program has it open, and it is not sent before that closes it"
+			}
 		}
 		if info.State == string(spool.Failed) && s.Health == HealthOK {
 			s.Health = HealthFailing

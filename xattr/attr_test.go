@@ -122,12 +122,12 @@ func TestListed(t *testing.T) {
 // NodeDirectory, NodeRoot; - none, r read-only, i ignored, w writable, k kept.
 func TestTable(t *testing.T) {
 	table := map[string]string{
-		"id":                        "rrir-",
+		"id":                        "rrii-",
 		"name":                      "rri--",
 		"created":                   "rri--",
 		"archived":                  "rri--",
 		"pages":                     "rri--",
-		"state":                     "rri--",
+		"state":                     "rrii-",
 		"auto-export":               "www--",
 		"keywords":                  "wkw--",
 		"metadata.k":                "www--",
@@ -143,8 +143,8 @@ func TestTable(t *testing.T) {
 		"send":                      "iiwww",
 		"keep":                      "kkik-",
 		"cached":                    "rri--",
-		"kind":                      "---r-",
-		"path":                      "---r-",
+		"kind":                      "---i-",
+		"path":                      "---i-",
 		"upload.keywords":           "---ww",
 		"upload.metadata.k":         "---ww",
 		"upload.document-types":     "---ww",

@@ -54,8 +54,8 @@ const (
 	// ReadOnly: the attribute cannot be set, whether or not it has a value. Attributes of an upload
 	// are read-only on a document.
 	ReadOnly
-	// Ignored: setting the attribute succeeds without effect, so that copying a document with its
-	// attributes works. It may have a value, such as the state of a local file.
+	// Ignored: setting the attribute succeeds without effect, so that copying a document or a folder
+	// with its attributes works. It may have a value, such as the state of a local file.
 	Ignored
 	// Writable: the attribute can be set and removed. On a document it is changed at the service,
 	// if that has the operation.
@@ -107,12 +107,12 @@ var (
 
 // table has all attributes, in the order of a listing.
 var table = []row{
-	{name: "id", access: [nodeEnd]Access{ReadOnly, ReadOnly, Ignored, ReadOnly}, value: func(s *Subject) []byte { return number(s.ID) }},
+	{name: "id", access: [nodeEnd]Access{ReadOnly, ReadOnly, Ignored, Ignored}, value: func(s *Subject) []byte { return number(s.ID) }},
 	{name: "name", access: ofDocument, value: document(func(d *archive.Document) []byte { return []byte(d.Name) })},
 	{name: "created", access: ofDocument, value: document(func(d *archive.Document) []byte { return date(d.Created) })},
 	{name: "archived", access: ofDocument, value: document(func(d *archive.Document) []byte { return date(d.Archived) })},
 	{name: "pages", access: ofDocument, value: document(pages)},
-	{name: "state", here: true, access: ofDocument, value: func(s *Subject) []byte { return text(s.State) }},
+	{name: "state", here: true, access: [nodeEnd]Access{ReadOnly, ReadOnly, Ignored, Ignored}, value: func(s *Subject) []byte { return text(s.State) }},
 	{name: "error", access: ofDocument, value: func(s *Subject) []byte { return text(s.Error) }},
 	{
 		name: "auto-export", access: ofFile,
@@ -143,6 +143,6 @@ var table = []row{
 		value: func(s *Subject) []byte { return text(s.Keep) }, check: checkKeep,
 	},
 	{name: "cached", unlisted: true, here: true, access: ofDocument, value: func(s *Subject) []byte { return text(s.Cached) }},
-	{name: "kind", access: [nodeEnd]Access{NodeDirectory: ReadOnly}, value: func(s *Subject) []byte { return text(s.Kind) }},
-	{name: "path", access: [nodeEnd]Access{NodeDirectory: ReadOnly}, value: func(s *Subject) []byte { return text(s.Path) }},
+	{name: "kind", access: [nodeEnd]Access{NodeDirectory: Ignored}, value: func(s *Subject) []byte { return text(s.Kind) }},
+	{name: "path", access: [nodeEnd]Access{NodeDirectory: Ignored}, value: func(s *Subject) []byte { return text(s.Path) }},
 }

@@ -24,6 +24,7 @@ import (
 	"github.com/archivefs/archivefs/fs/internal/staging"
 	"github.com/archivefs/archivefs/fs/internal/tree"
 	"github.com/archivefs/archivefs/fs/internal/view"
+	"github.com/archivefs/archivefs/internal/spool"
 	"github.com/archivefs/archivefs/internal/state"
 	"github.com/archivefs/archivefs/internal/testing/spooltest"
 	"github.com/archivefs/archivefs/xattr"
@@ -104,7 +105,7 @@ type noThumbnails struct{}
 func (noThumbnails) Has(string) bool { return false }
 func (noThumbnails) Remove(string)   {}
 
-func newDesk(t *testing.T, readOnly, allowDelete bool) *desk {
+func newDesk(t *testing.T, readOnly, allowDelete bool, grace ...time.Duration) *desk {
 	t.Helper()
 	log := logrus.New()
 	log.SetOutput(io.Discard)
@@ -128,7 +129,7 @@ func newDesk(t *testing.T, readOnly, allowDelete bool) *desk {
 	})
 	d := &desk{service: &service{}}
 	s := staging.New(staging.Config{
-		Spool: spooltest.Empty(t), State: kept, ReadOnly: readOnly,
+		Spool: spooltest.Empty(t), State: kept, ReadOnly: readOnly, Grace: append(grace, 0)[0],
 		WhileAlive: func(ctx context.Context) (context.Context, func()) { return ctx, func() {} },
 		People:     staging.People{Of: func(context.Context) (uint32, bool) { return 0, false }},
 	}, time.Now)
@@ -444,5 +445,24 @@ func TestOwnChangeKeepsListings(t *testing.T) {
 				t.Errorf("%d listings in the end, want %d", got, c.lists)
 			}
 		})
+	}
+}
+
+// A file that failed in a folder is listed and exported where the folder is, even if that does not show it.
+func TestWhatFailedGoesAlongWithItsFolder(t *testing.T) {
+	d := newDesk(t, false, false, time.Hour)
+	e, err := d.Folders.Mkdir(t.Context(), d.folder, "Neuer Ordner")
+	if err != nil {
+		t.Fatal(err)
+	}
+	up, err := d.s.Create(d.s.Record(e.Dir, "half.pdf", nil))
+	if err == nil {
+		err = up.Fail("the program that wrote it was killed", spool.Failure{})
+	}
+	if err == nil {
+		err = d.Rename(t.Context(), d.folder, "Neuer Ordner", d.folder, "Briefe", 0)
+	}
+	if want := d.folder.PathOf("Briefe"); err != nil || up.Record().Path != want {
+		t.Errorf("it is in %q, %v; want %q", up.Record().Path, err, want)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"syscall"
 
@@ -93,8 +94,16 @@ func (c *Files) renameDocument(ctx context.Context, d *tree.Dir, e *tree.Entry, 
 		return errno.Refuse(syscall.EPERM, "temporary names and directories stay on this machine: a document cannot be archived there")
 	case over != nil && over.Doc.Load() != nil && to.Kind().Archives():
 		return errno.ErrOverArchived
-	case e.Busy():
-		return errno.Refuse(syscall.EBUSY, "it has new content on this machine, or was emptied: write it in full first")
+	case over != nil || to == d:
+	case d.Kind() != tree.InboxDir:
+		return errno.Refuse(syscall.EPERM, "the service has no operation that moves an archived document")
+	case !to.Kind().Archives():
+		return errno.Refuse(syscall.EPERM, "an inbox document can only be archived: the service has no operation that moves it elsewhere")
+	}
+	if err := c.s.Delivery.SendNow(ctx, staging.FileOf(d, e)); err != nil {
+		return err
+	}
+	switch {
 	case over != nil && over.Doc.Load() != nil && d.Kind() == tree.InboxDir:
 		return c.replaceDocument(ctx, d, e, to, over)
 	case over != nil:
@@ -103,15 +112,10 @@ func (c *Files) renameDocument(ctx context.Context, d *tree.Dir, e *tree.Entry, 
 	if err := c.s.Folders.MakeNow(ctx, to); err != nil {
 		return err
 	}
-	switch {
-	case to == d:
+	if to == d {
 		return c.renameHere(ctx, d, e, newName)
-	case d.Kind() == tree.InboxDir && to.Kind().Archives():
-		return c.archiveDocument(ctx, d, e, to, newName)
-	case d.Kind() == tree.InboxDir:
-		return errno.Refuse(syscall.EPERM, "an inbox document can only be archived: the service has no operation that moves it elsewhere")
 	}
-	return errno.Refuse(syscall.EPERM, "the service has no operation that moves an archived document")
+	return c.archiveDocument(ctx, d, e, to, newName)
 }
 
 // replaceDocument renames an inbox document over another one, which keeps its id and gets the bytes. The
@@ -457,7 +461,7 @@ func (c *Files) renameLocalLocked(ctx context.Context, f *staging.File, to *tree
 	before := up.Record()
 	replaced, err := c.mayReplace(to, newName, over)
 	if never := errors.Is(err, errno.ErrOverArchived) || errors.Is(err, errno.ErrNoReplace); never && staging.Doubts(&before) {
-		return errors.Join(err, c.keepRefused(f, up, err)) // its name alone says that it is no document
+		return errors.Join(err, c.keepRefused(f, up, fmt.Errorf("it was to become %s: %w", archive.Printable(to.PathOf(newName)), err))) // its name alone says that it is no document
 	}
 	place := c.s.Record(to, newName, replaced)
 	if newName == before.Name { // it was perhaps created as programs create temporary files

@@ -72,6 +72,15 @@ func (c *Files) moveTree(ctx context.Context, d *tree.Dir, e *tree.Entry, to *tr
 	for _, in := range dir.Entries() {
 		c.moveAlong(ctx, dir, in)
 	}
+	if up != nil && up == before { // what failed, and is shown no more, is listed and exported where its folder is
+		for _, in := range c.s.Spool.List() {
+			if r := in.Record(); r.Within == up.ID() && r.State == spool.Failed {
+				if err := in.Update(func(r *spool.Record) { r.Path = dir.Path() }); err != nil {
+					return err
+				}
+			}
+		}
+	}
 	return c.s.Folders.Replaced(dir, before, up)
 }
 

@@ -210,10 +210,8 @@ func (f *File) state() xattr.State {
 	defer f.Mu.Unlock()
 	if f.Up != nil && f.Up.State() != spool.Confirmed {
 		switch r := f.Up.Record(); {
-		case r.State == spool.Failed:
-			return xattr.StateFailed
-		case r.Queued:
-			return xattr.StatePending
+		case r.State == spool.Failed, r.Queued:
+			return stateOf(f.Up)
 		case r.State == spool.Created && (r.Closed || f.Doc == nil && f.Dir != nil && (r.Temporary || f.Dir.StaysLocal(f.Entry.Name))):
 			return xattr.StateLocal
 		case r.State == spool.Created && f.phase.unfinished(), r.State != spool.Created:
@@ -225,6 +223,14 @@ func (f *File) state() xattr.State {
 		return xattr.StateInbox
 	}
 	return xattr.StateArchived
+}
+
+// stateOf returns the value of the attribute state for what is queued or failed.
+func stateOf(up *spool.Upload) xattr.State {
+	if up.State() == spool.Failed {
+		return xattr.StateFailed
+	}
+	return xattr.StatePending
 }
 
 // DirAttrs returns the attributes of a directory.
@@ -249,6 +255,9 @@ func (n dirAttributes) Subject(context.Context) (s xattr.Subject, err error) {
 	d, known := n.d, n.d.Kind() != tree.LocalDir && n.d.QueuedAs() == nil
 	if n.Kind() == xattr.NodeDirectory {
 		s.Kind, s.Path, s.Keep = d.Kind().String(), "/"+d.Path(), n.s.Keeper.OfFolder(d)
+		if up := d.QueuedAs(); up != nil {
+			s.State = stateOf(up)
+		}
 		if known {
 			s.ID = d.ID()
 		}

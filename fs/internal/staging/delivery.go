@@ -235,6 +235,35 @@ func (s *Area) Defaults(d *tree.Dir) (all archive.Attributes) {
 	return all
 }
 
+// SendNow archives at once the bytes that wait to replace a document, because it is about to be moved. What
+// is being written, or cannot be sent as it is, it leaves alone, and an error says so.
+func (v *delivery) SendNow(ctx context.Context, f *File) error {
+	f.Mu.Lock()
+	up, writing := f.Up, f.writing > 0
+	f.Mu.Unlock()
+	if up == nil {
+		return nil
+	}
+	r := up.Record()
+	if writing || !r.Queued {
+		return errno.Refuse(syscall.EBUSY, "it has new content on this machine, or was emptied: write it in full first")
+	}
+	if err := errors.Join(r.Lacks(), whole.Check(up)); err != nil {
+		return err
+	}
+	if err := up.Update(func(r *spool.Record) { r.Rest = 0 }); err != nil { // it was checked
+		return err
+	}
+	_, err := v.s.attempt(v.s.People.behalf(context.WithoutCancel(ctx), up), up)
+	switch {
+	case f.Pending() != up:
+		return nil
+	case err == nil, errors.Is(err, background.ErrMoot):
+		return errno.ErrSending
+	}
+	return err
+}
+
 // attempt is one attempt of the queue at a file. If the service refuses the file, it stays in its
 // folder as failed.
 func (v *delivery) attempt(ctx context.Context, f *File, up *spool.Upload) (wait bool, err error) {

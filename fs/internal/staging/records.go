@@ -26,7 +26,8 @@ func Rests(r *spool.Record) bool {
 // why the folder waits.
 func WhyWaits(s *spool.Spool, r *spool.Record) string {
 	if Rests(r) {
-		return "it is sent when it was left alone for " + r.Rest.String() + " (--grace), or by archivefs uploads send"
+		at := r.Changed.Add(r.Rest).Local().Format(time.TimeOnly)
+		return "it is sent at " + at + " unless it changes (--grace), or by archivefs uploads send"
 	}
 	if folder, waits := s.Get(r.Within); waits && r.Queued {
 		above := folder.Record()
