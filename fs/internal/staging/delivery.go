@@ -1,6 +1,7 @@
 package staging
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"syscall"
@@ -235,33 +236,21 @@ func (s *Area) Defaults(d *tree.Dir) (all archive.Attributes) {
 	return all
 }
 
-// SendNow archives at once the bytes that wait to replace a document, because it is about to be moved. What
-// is being written, or cannot be sent as it is, it leaves alone, and an error says so.
+// SendNow archives at once what waits to replace a document that is about to be moved. An error says why it
+// was not.
 func (v *delivery) SendNow(ctx context.Context, f *File) error {
-	f.Mu.Lock()
-	up, writing := f.Up, f.writing > 0
-	f.Mu.Unlock()
+	up := f.Pending()
 	if up == nil {
 		return nil
 	}
-	r := up.Record()
-	if writing || !r.Queued {
+	if written, _ := f.Writing(); written || !up.Record().Queued {
 		return errno.Refuse(syscall.EBUSY, "it has new content on this machine, or was emptied: write it in full first")
 	}
-	if err := errors.Join(r.Lacks(), whole.Check(up)); err != nil {
-		return err
-	}
-	if err := up.Update(func(r *spool.Record) { r.Rest = 0 }); err != nil { // it was checked
-		return err
-	}
 	_, err := v.s.attempt(v.s.People.behalf(context.WithoutCancel(ctx), up), up)
-	switch {
-	case f.Pending() != up:
-		return nil
-	case err == nil, errors.Is(err, background.ErrMoot):
-		return errno.ErrSending
+	if f.Pending() == up {
+		return cmp.Or(err, errno.ErrSending)
 	}
-	return err
+	return nil
 }
 
 // attempt is one attempt of the queue at a file. If the service refuses the file, it stays in its
@@ -290,7 +279,7 @@ func (v *delivery) attempt(ctx context.Context, f *File, up *spool.Upload) (wait
 	}
 	if up.Record().Rest > 0 {
 		if err := v.restedLocked(f, up); err != nil {
-			return false, errors.Join(background.ErrMoot, err)
+			return false, errors.Join(err, background.ErrMoot)
 		}
 	}
 	id, err := spool.DeliverWith(ctx, up, v.s.Service.Archive, baseline, v.s.queuePolicy())
@@ -318,10 +307,7 @@ func (v *delivery) restedLocked(f *File, up *spool.Upload) error {
 		return background.ErrMoot
 	}
 	r := up.Record()
-	err := r.Lacks()
-	if err == nil {
-		err = whole.Check(up)
-	}
+	err := cmp.Or(r.Lacks(), whole.Check(up))
 	switch {
 	case v.s.repeats.cover(up, err != nil):
 		v.s.Service.Log.WithField("path", archive.Printable(f.Where())).Info("it was written again under its name, and is archived once")
