@@ -277,9 +277,29 @@ func TestAScanThatIsWrittenAgainIsOneDocument(t *testing.T) {
 			heals(t, "nothing waits", func() bool { s.hurries(); return len(s.pending()) == 0 })
 			wantNames(t, s.inbox, "scan.txt")
 			s.wantHolds(t, s.foreign.inbox, "scan.txt=page 1\n")
+			s.later.Add(int64(2 * time.Hour))
 			must(t, write(path, "page 1\n")) // the scan of another day has the same page
 			s.settled("scan.txt=page 1\n", "scan.txt=page 1\n")
 		})
+	}
+}
+
+// The device may come back while the first one is being sent, and wait for the end of that.
+func TestAScanThatIsWrittenAgainWhileItIsSent(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string][]string{"page 1\n": {"scan.txt=page 1\n"}, "page 2\n": {"scan.txt=page 1\n", "scan.txt=page 2\n"}} {
+		s := newScanner(t, hostile.Config{}, nil)
+		path, gate := filepath.Join(s.inbox, "scan.txt"), hostile.NewGate()
+		s.Fault(hostile.Fault{Method: "POST", Path: "/file-upload", Times: 1, Do: hostile.StallAfter(gate)})
+		must(t, os.WriteFile(path, []byte("page 1\n"), 0o600))
+		s.later.Add(int64(2 * time.Hour))
+		s.hurries()
+		<-gate.Arrived()
+		go gate.Open()
+		must(t, os.WriteFile(path, []byte(name), 0o600))
+		s.settled(want...)
+		heals(t, "nothing waits", func() bool { s.later.Add(int64(2 * time.Hour)); s.hurries(); return len(s.pending()) == 0 })
+		s.wantHolds(t, s.foreign.inbox, want...)
 	}
 }
 

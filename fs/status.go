@@ -251,7 +251,7 @@ func (f *FileSystem) Status() Status {
 		info.Sent = up.Sent()
 		if r.Rest > 0 {
 			if info.Open, _ = f.staging.Holder(up).Writing(); info.Open {
-				info.Error = "a program has it open, and it is not sent before that closes it"
+				info.Error = "a program has it open: it is not sent before it is closed (--grace)"
 			}
 		}
 		if info.State == string(spool.Failed) && s.Health == HealthOK {

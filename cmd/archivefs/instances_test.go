@@ -62,7 +62,7 @@ func (p *program) address() string {
 func (i *instances) mount(host string) (mount *program, dir string) {
 	i.t.Helper()
 	dir = i.t.TempDir()
-	mount = startMount(i.t, dir, "--base-url", "http://"+host, "--api-key", instanceKey, "--state-dir", i.t.TempDir(), "--ttl", "1s")
+	mount = startMount(i.t, dir, "--base-url", "http://"+host, "--api-key", instanceKey, "--state-dir", i.t.TempDir(), "--ttl", "1s", "--retry-for", "5m")
 	mount.line("mounted ")
 	return mount, dir
 }

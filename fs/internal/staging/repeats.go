@@ -3,6 +3,7 @@ package staging
 import (
 	"bytes"
 	"cmp"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -22,6 +23,14 @@ type repeats struct {
 	at map[place][]*spool.Upload // +checklocks:mu
 	// awaited is until when an upload waits for what is written again.
 	awaited map[*spool.Upload]time.Time // +checklocks:mu
+	// archived is what the archive got last from each place, for a while.
+	archived map[place]arrival // +checklocks:mu
+}
+
+// arrival is an upload that the archive has.
+type arrival struct {
+	record spool.Record
+	at     time.Time // when it was confirmed
 }
 
 // place is a name in an inbox.
@@ -42,19 +51,24 @@ func (r *repeats) note(up *spool.Upload) {
 		return
 	}
 	if r.places == nil {
-		r.places, r.at = map[*spool.Upload]place{}, map[place][]*spool.Upload{}
+		r.places, r.at, r.archived = map[*spool.Upload]place{}, map[place][]*spool.Upload{}, map[place]arrival{}
 	}
 	r.places[up] = p
 	r.at[p] = append(r.at[p], up)
 }
 
-// forget forgets an upload that is no more; one that the archive has only when there is none before it.
-func (r *repeats) forget(up *spool.Upload) {
+// forget forgets an upload that is no more; one that the archive has only when there is none before it. A device
+// that waited for it to be sent may write it once more within the time of grace.
+func (r *repeats) forget(up *spool.Upload, now time.Time, grace time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	p, known := r.places[up]
 	if !known {
 		return
+	}
+	maps.DeleteFunc(r.archived, func(_ place, a arrival) bool { return now.Sub(a.at) > grace })
+	if up.State() == spool.Confirmed {
+		r.archived[p] = arrival{up.Record(), now}
 	}
 	all := r.at[p]
 	for i := 0; i < len(all); {
@@ -138,20 +152,28 @@ func (r *repeats) notBefore(up *spool.Upload, at, now time.Time) time.Time {
 	return at
 }
 
-// cover reports whether the same bytes were written again, and wait for the archive, too; of half a
-// file, whether they are the beginning of what waits. A file that somebody has given a name of its own
-// since it was written is never covered.
-func (r *repeats) cover(up *spool.Upload, half bool) bool {
+// cover reports whether the archive got the same bytes a moment ago, or they were written again, and wait for
+// it, too; of half a file, whether they are the beginning of what waits. A file that somebody has given a name
+// of its own since it was written is never covered.
+func (r *repeats) cover(up *spool.Upload, half bool, grace time.Duration) bool {
 	a := up.Record()
 	if a.State != spool.Committed || a.Doubtful {
 		return false
 	}
+	same := func(b *spool.Record) bool { return a.Size == b.Size && a.SHA256 == b.SHA256 }
+	named := func(b *spool.Record) bool {
+		return a.Folder == b.Folder && (a.Name == placeOf(&a).name || a.Name == b.Name)
+	}
+	r.mu.Lock()
+	last, got := r.archived[r.places[up]]
+	r.mu.Unlock()
+	if got && a.Created.Before(last.at.Add(grace)) && named(&last.record) && same(&last.record) {
+		return true
+	}
 	return slices.ContainsFunc(r.since(up), func(u *spool.Upload) bool {
 		b := u.Record()
 		waits := b.State == spool.Committed || b.State == spool.Sending || b.State == spool.Confirmed
-		named := a.Name == placeOf(&a).name || a.Name == b.Name
-		same := a.Size == b.Size && a.SHA256 == b.SHA256
-		return waits && named && a.Folder == b.Folder && (same || half && begins(up, u))
+		return waits && named(&b) && (same(&b) || half && begins(up, u))
 	})
 }
 

@@ -26,6 +26,11 @@ func (s *session) move(a history.Action) {
 	}
 	f := audit.File{What: what(&a)}
 	w := &witness{run: s.run, file: &f, action: a}
+	s.mu.Lock()
+	for _, content := range d.files { // what waits to replace it is sent before the document moves
+		s.endRest(content)
+	}
+	s.mu.Unlock()
 	if p, ok := s.start(o); ok {
 		p.rest(w.see)
 	}

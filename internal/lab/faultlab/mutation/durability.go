@@ -46,6 +46,13 @@ func queued() history.Focus {
 	return history.Focus{Kinds: []history.Kind{history.Write, history.Write}, Service: history.Full, Session: s}
 }
 
+// waiting are files in their time of grace when the machine crashes: no attempt to send them has synced them.
+func waiting() history.Focus {
+	f := resting(history.Write)
+	f.Session.End = history.Crash
+	return f
+}
+
 // folders are folders that are queued, because the service is away, when the machine crashes.
 func folders() history.Focus {
 	return history.Focus{Kinds: slices.Repeat([]history.Kind{history.Mkdir}, 3), Service: history.Full, Session: unreachable()}
@@ -109,8 +116,8 @@ func spooling() []Mutation {
 		},
 		{
 			Name: "a commit does not sync", File: "internal/spool/transition.go",
-			Old: "if !u.journal.volatile(next) {\n\t\tas = synced", New: "if !u.journal.volatile(next) {\n\t\tas = unsynced", Async: true,
-			Focus: queued(),
+			Old: "if !u.journal.volatile(next) {\n\t\tas = synced", New: "if !u.journal.volatile(next) {\n\t\tas = unsynced",
+			Focus: waiting(),
 		},
 		{
 			Name: "a local file's data is not synced", File: "internal/spool/transition.go",
