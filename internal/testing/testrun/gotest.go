@@ -118,8 +118,9 @@ func (r *runner) goTest(args []string) (<-chan event, <-chan syscall.WaitStatus,
 	defer func() { _ = complaints.Close() }()
 	_, ended, err := r.start(command{
 		args: slices.Concat([]string{tool, "test", "-json", "-race", "-p", strconv.Itoa(atOnce), "-timeout", packageTimeout.String(), "-exec", program + " " + asKeeper}, plain, args),
-		env:  append(os.Environ(), "ARCHIVEFS_REQUIRE_FUSE=1", "ARCHIVEFS_REQUIRE_S3=1", "ARCHIVEFS_REQUIRE_POSTGRES=1"),
-		out:  out, err: complaints,
+		env: append(os.Environ(), "ARCHIVEFS_REQUIRE_FUSE=1", "ARCHIVEFS_REQUIRE_S3=1", "ARCHIVEFS_REQUIRE_POSTGRES=1",
+			"GORACE=atexit_sleep_ms=0"), // else each of thousands of processes lingers for a second
+		out: out, err: complaints,
 	})
 	if err != nil {
 		return nil, nil, err
