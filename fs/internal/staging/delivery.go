@@ -309,7 +309,7 @@ func (v *delivery) restedLocked(f *File, up *spool.Upload) error {
 	r := up.Record()
 	err := cmp.Or(r.Lacks(), whole.Check(up))
 	switch {
-	case v.s.repeats.cover(up, err != nil, v.s.grace):
+	case v.s.repeats.cover(up, err != nil):
 		v.s.Service.Log.WithField("path", archive.Printable(f.Where())).Info("it was written again under its name, and is archived once")
 		f.hide()
 		f.lastPlaceLocked()

@@ -23,15 +23,13 @@ type repeats struct {
 	at map[place][]*spool.Upload // +checklocks:mu
 	// awaited is until when an upload waits for what is written again.
 	awaited map[*spool.Upload]time.Time // +checklocks:mu
-	// archived is what the archive got last from each place, for a while.
-	archived map[place]arrival // +checklocks:mu
+	// archived is what the archive got last from each place, for a while. Changed is when it was confirmed.
+	archived map[place]spool.Record // +checklocks:mu
 }
 
-// arrival is an upload that the archive has.
-type arrival struct {
-	record spool.Record
-	at     time.Time // when it was confirmed
-}
+// comesBack is how long it takes a device at most to write again what it was not told to be written. Two scans
+// are not the same bytes: each holds its time.
+const comesBack = time.Minute
 
 // place is a name in an inbox.
 type place struct {
@@ -51,24 +49,26 @@ func (r *repeats) note(up *spool.Upload) {
 		return
 	}
 	if r.places == nil {
-		r.places, r.at, r.archived = map[*spool.Upload]place{}, map[place][]*spool.Upload{}, map[place]arrival{}
+		r.places, r.at, r.archived = map[*spool.Upload]place{}, map[place][]*spool.Upload{}, map[place]spool.Record{}
 	}
 	r.places[up] = p
 	r.at[p] = append(r.at[p], up)
 }
 
 // forget forgets an upload that is no more; one that the archive has only when there is none before it. A device
-// that waited for it to be sent may write it once more within the time of grace.
-func (r *repeats) forget(up *spool.Upload, now time.Time, grace time.Duration) {
+// that was not told may still write it once more.
+func (r *repeats) forget(up *spool.Upload, now time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	p, known := r.places[up]
 	if !known {
 		return
 	}
-	maps.DeleteFunc(r.archived, func(_ place, a arrival) bool { return now.Sub(a.at) > grace })
+	maps.DeleteFunc(r.archived, func(_ place, a spool.Record) bool { return now.Sub(a.Changed) > comesBack })
 	if up.State() == spool.Confirmed {
-		r.archived[p] = arrival{up.Record(), now}
+		record := up.Record()
+		record.Changed = now
+		r.archived[p] = record
 	}
 	all := r.at[p]
 	for i := 0; i < len(all); {
@@ -155,7 +155,7 @@ func (r *repeats) notBefore(up *spool.Upload, at, now time.Time) time.Time {
 // cover reports whether the archive got the same bytes a moment ago, or they were written again, and wait for
 // it, too; of half a file, whether they are the beginning of what waits. A file that somebody has given a name
 // of its own since it was written is never covered.
-func (r *repeats) cover(up *spool.Upload, half bool, grace time.Duration) bool {
+func (r *repeats) cover(up *spool.Upload, half bool) bool {
 	a := up.Record()
 	if a.State != spool.Committed || a.Doubtful {
 		return false
@@ -167,7 +167,7 @@ func (r *repeats) cover(up *spool.Upload, half bool, grace time.Duration) bool {
 	r.mu.Lock()
 	last, got := r.archived[r.places[up]]
 	r.mu.Unlock()
-	if got && a.Created.Before(last.at.Add(grace)) && named(&last.record) && same(&last.record) {
+	if got && a.Created.Before(last.Changed.Add(comesBack)) && named(&last) && same(&last) {
 		return true
 	}
 	return slices.ContainsFunc(r.since(up), func(u *spool.Upload) bool {

@@ -221,7 +221,7 @@ func (s *Area) letGo(up *spool.Upload) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.holders, up.ID())
-	s.repeats.forget(up, s.Service.Now(), s.grace)
+	s.repeats.forget(up, s.Service.Now())
 }
 
 // Discard removes an upload and its bytes from the spool. An error is only logged.
