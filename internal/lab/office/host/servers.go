@@ -85,6 +85,7 @@ anon_upload_enable=YES
 anon_other_write_enable=YES
 anon_world_readable_only=NO
 anon_umask=0077
+delete_failed_uploads=YES
 secure_chroot_dir=%[3]s
 seccomp_sandbox=NO
 pasv_address=127.0.0.1
@@ -116,6 +117,7 @@ ScoreboardFile none
   Umask 077
   AllowOverwrite on
   AllowStoreRestart on
+  DeleteAbortedStores on
 </Anonymous>
 `
 
