@@ -275,6 +275,9 @@ func (j *judge) checkBroken() {
 		if unanswered && len(f.Accepted) == 0 && !f.Old {
 			cutOff++
 		}
+		if f.Replacement && f.MayStay { // its rename over a document was not answered, for which the bytes are written once more
+			cutOff++
+		}
 	}
 	for _, k := range j.Kept {
 		if k.Broken {

@@ -283,6 +283,10 @@ func TestJudge(t *testing.T) {
 			o.Files = append(o.Files, File{What: "killed 2", Content: []byte("never")})
 			o.Kept = []Kept{{ID: "2", State: "failed", Reason: "broken record", Broken: true}}
 		}, nil},
+		"a broken upload of a rename over a document that was not answered": {func(o *Outcome) {
+			o.Files[0].Replacement, o.Files[0].MayStay = true, true
+			o.Kept = []Kept{{ID: "2", State: "failed", Reason: "broken record", Broken: true}}
+		}, nil},
 		"a broken upload of a file that could not be written": {func(o *Outcome) {
 			o.Files = append(o.Files, File{What: "write 2", Content: []byte("never"), Told: Failed})
 			o.Kept = []Kept{{ID: "2", State: "failed", Reason: "broken record", Broken: true}}
