@@ -71,11 +71,12 @@ func (h *Host) Export(ctx context.Context, id string) ([]byte, error) {
 // Send ends the time of grace of everything, until nothing waits any more.
 func (h *Host) Send(ctx context.Context) error {
 	return Until(ctx, "an end of the uploads", func() (bool, error) {
-		if _, err := h.run(ctx, h.program, "uploads", "send", h.Mount); err != nil {
-			return false, err
-		}
+		_, sending := h.run(ctx, h.program, "uploads", "send", h.Mount) // it fails if one of them does
 		all, err := h.Uploads(ctx)
-		return err == nil && !slices.ContainsFunc(all, func(u Upload) bool { return u.State == "pending" }), err
+		if err != nil {
+			return false, errors.Join(err, sending)
+		}
+		return !slices.ContainsFunc(all, func(u Upload) bool { return u.State == "pending" }), nil
 	})
 }
 
