@@ -303,6 +303,23 @@ func TestAScanThatIsWrittenAgainWhileItIsSent(t *testing.T) {
 	}
 }
 
+// Who moves a document out of the inbox, and puts it there once more for another folder, gets both.
+func TestACopyOfWhatWasMovedAwayIsAnotherDocument(t *testing.T) {
+	t.Parallel()
+	s := newScanner(t, hostile.Config{}, func(o *fs.Options) { o.Grace = time.Second })
+	path := filepath.Join(s.inbox, "form.txt")
+	for _, name := range []string{"a.txt", "b.txt"} {
+		must(t, os.WriteFile(path, []byte("form"), 0o600))
+		heals(t, "it is stored in the inbox", func() bool {
+			s.later.Add(int64(time.Second))
+			s.hurries()
+			return slices.Equal(s.holds(s.foreign.inbox), []string{"form.txt=form"})
+		})
+		must(t, os.Rename(path, s.path("Muster GmbH", "Briefe", name)))
+	}
+	s.wantHolds(t, s.letters, "a.txt=form", "b.txt=form")
+}
+
 // The mount may crash before what was written has settled, and the device comes back to the next one.
 func TestAScanThatIsWrittenAgainAfterACrash(t *testing.T) {
 	t.Parallel()

@@ -53,16 +53,6 @@ func AllBound(but string) ([]Bound, error) {
 	return all, nil
 }
 
-// Mountpoint returns where the directory was last mounted, empty if that is not known.
-func (b *Bound) Mountpoint() string {
-	lock, err := os.Open(filepath.Join(b.State, lockName))
-	if err != nil {
-		return ""
-	}
-	defer lock.Close() //nolint:errcheck // it was only read
-	return inUse(b.State, lock).Mountpoint
-}
-
 // Busy reports whether a process uses the directory, as far as this user may know.
 func (b *Bound) Busy() bool {
 	busy, err := locked(filepath.Join(b.State, lockName))

@@ -61,6 +61,11 @@ func UsedBy(state string) *InUseError {
 	if !isHeld(state, lockName) {
 		return nil
 	}
+	return LastUsedBy(state)
+}
+
+// LastUsedBy is UsedBy, also after the process has ended.
+func LastUsedBy(state string) *InUseError {
 	lock, err := os.Open(filepath.Join(state, lockName))
 	if err != nil {
 		return nil

@@ -236,8 +236,7 @@ func (s *Area) Defaults(d *tree.Dir) (all archive.Attributes) {
 	return all
 }
 
-// SendNow archives at once what waits to replace a document that is about to be moved. An error says why it
-// was not.
+// SendNow archives at once what waits to replace a document that is about to be moved, or says why not.
 func (v *delivery) SendNow(ctx context.Context, f *File) error {
 	up := f.Pending()
 	if up == nil {
@@ -278,8 +277,8 @@ func (v *delivery) attempt(ctx context.Context, f *File, up *spool.Upload) (wait
 		defer up.Close() //nolint:errcheck // read only
 	}
 	if up.Record().Rest > 0 {
-		if err := v.restedLocked(f, up); err != nil {
-			return false, errors.Join(err, background.ErrMoot)
+		if err := v.restedLocked(ctx, f, up); err != nil {
+			return false, errors.Join(err, background.ErrMoot) // a move that sends it returns the first
 		}
 	}
 	id, err := spool.DeliverWith(ctx, up, v.s.Service.Archive, baseline, v.s.queuePolicy())
@@ -302,14 +301,15 @@ func (v *delivery) attempt(ctx context.Context, f *File, up *spool.Upload) (wait
 // waits for that, and what was written again is dropped. A file that lacks its end stays in its folder
 // as failed.
 // +checklocks:f.Commit
-func (v *delivery) restedLocked(f *File, up *spool.Upload) error {
+func (v *delivery) restedLocked(ctx context.Context, f *File, up *spool.Upload) error {
 	if written, _ := f.Writing(); written {
 		return background.ErrMoot
 	}
 	r := up.Record()
 	err := cmp.Or(r.Lacks(), whole.Check(up))
+	there := func(doc archive.ID) bool { return holds(ctx, v.s.Service, r.Folder, doc) }
 	switch {
-	case v.s.repeats.cover(up, err != nil):
+	case v.s.repeats.cover(up, err != nil, there):
 		v.s.Service.Log.WithField("path", archive.Printable(f.Where())).Info("it was written again under its name, and is archived once")
 		f.hide()
 		f.lastPlaceLocked()

@@ -3,7 +3,6 @@ package staging
 import (
 	"bytes"
 	"cmp"
-	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -23,12 +22,11 @@ type repeats struct {
 	at map[place][]*spool.Upload // +checklocks:mu
 	// awaited is until when an upload waits for what is written again.
 	awaited map[*spool.Upload]time.Time // +checklocks:mu
-	// archived is what the archive got last from each place, for a while. Changed is when it was confirmed.
-	archived map[place]spool.Record // +checklocks:mu
+	// archived are the last 256 uploads that the archive got; Changed is when.
+	archived []spool.Record // +checklocks:mu
 }
 
-// comesBack is how long it takes a device at most to write again what it was not told to be written. Two scans
-// are not the same bytes: each holds its time.
+// comesBack is how long it takes a device at most to write again what it was not told to be written.
 const comesBack = time.Minute
 
 // place is a name in an inbox.
@@ -49,14 +47,13 @@ func (r *repeats) note(up *spool.Upload) {
 		return
 	}
 	if r.places == nil {
-		r.places, r.at, r.archived = map[*spool.Upload]place{}, map[place][]*spool.Upload{}, map[place]spool.Record{}
+		r.places, r.at = map[*spool.Upload]place{}, map[place][]*spool.Upload{}
 	}
 	r.places[up] = p
 	r.at[p] = append(r.at[p], up)
 }
 
-// forget forgets an upload that is no more; one that the archive has only when there is none before it. A device
-// that was not told may still write it once more.
+// forget forgets an upload that is no more; one that the archive has only when there is none before it.
 func (r *repeats) forget(up *spool.Upload, now time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -64,11 +61,10 @@ func (r *repeats) forget(up *spool.Upload, now time.Time) {
 	if !known {
 		return
 	}
-	maps.DeleteFunc(r.archived, func(_ place, a spool.Record) bool { return now.Sub(a.Changed) > comesBack })
 	if up.State() == spool.Confirmed {
 		record := up.Record()
 		record.Changed = now
-		r.archived[p] = record
+		r.archived = append(r.archived[max(0, len(r.archived)-255):], record)
 	}
 	all := r.at[p]
 	for i := 0; i < len(all); {
@@ -152,10 +148,10 @@ func (r *repeats) notBefore(up *spool.Upload, at, now time.Time) time.Time {
 	return at
 }
 
-// cover reports whether the archive got the same bytes a moment ago, or they were written again, and wait for
-// it, too; of half a file, whether they are the beginning of what waits. A file that somebody has given a name
-// of its own since it was written is never covered.
-func (r *repeats) cover(up *spool.Upload, half bool) bool {
+// cover reports whether the archive got the same bytes a moment ago, and has the document where it was put (there),
+// or they were written again, and wait for it, too; of half a file, whether they are the beginning of what waits. A
+// file that somebody has given a name of its own since it was written is never covered.
+func (r *repeats) cover(up *spool.Upload, half bool, there func(archive.ID) bool) bool {
 	a := up.Record()
 	if a.State != spool.Committed || a.Doubtful {
 		return false
@@ -165,10 +161,12 @@ func (r *repeats) cover(up *spool.Upload, half bool) bool {
 		return a.Folder == b.Folder && (a.Name == placeOf(&a).name || a.Name == b.Name)
 	}
 	r.mu.Lock()
-	last, got := r.archived[r.places[up]]
+	archived := slices.Clone(r.archived)
 	r.mu.Unlock()
-	if got && a.Created.Before(last.Changed.Add(comesBack)) && named(&last) && same(&last) {
-		return true
+	for _, b := range archived {
+		if placeOf(&b) == placeOf(&a) && named(&b) && same(&b) && a.Created.Before(b.Changed.Add(comesBack)) && there(b.Document) {
+			return true
+		}
 	}
 	return slices.ContainsFunc(r.since(up), func(u *spool.Upload) bool {
 		b := u.Record()

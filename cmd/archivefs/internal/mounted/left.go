@@ -103,7 +103,7 @@ func lastAt(dir string) string {
 		}
 	}
 	for _, l := range LeftBehindAt("", "") {
-		if l.Mountpoint() == at {
+		if by := config.LastUsedBy(l.State); by != nil && by.Mountpoint == at {
 			return fmt.Sprintf("%s in %s, of the last mount there; %s", command.Doing(l.Uploads, "upload", "waits", "wait"), l.State, GoesOn(l.State, false))
 		}
 	}

@@ -46,7 +46,7 @@ func grace() []Mutation {
 		},
 		{
 			Name: "a file that rested is not checked for its end", File: "fs/internal/staging/delivery.go",
-			Old: "err := cmp.Or(r.Lacks(), whole.Check(up))\n\tswitch {", New: "err := r.Lacks()\n\tswitch {", Focus: resting(history.Cut),
+			Old: "err := cmp.Or(r.Lacks(), whole.Check(up))\n", New: "err := r.Lacks()\n", Focus: resting(history.Cut),
 		},
 		{
 			Name: "what gets a working name stays in the queue", File: "fs/internal/change/renames.go",
