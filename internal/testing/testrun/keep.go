@@ -28,6 +28,9 @@ const (
 // from running until the runtime notices.
 const sideBySide = 8
 
+// worked begins the line in which a keeper says at last how long processors worked for its package.
+const worked = "this package took "
+
 // keep runs the tests of a package, in as many parts as it wants, and ends when they have.
 func keep(args []string) int {
 	f, err := child()
@@ -54,6 +57,10 @@ func keep(args []string) int {
 			code = max(code, f.left(dir))
 			if t.said != nil {
 				t.said.end(code)
+			}
+			var used unix.Rusage
+			if err := unix.Getrusage(unix.RUSAGE_CHILDREN, &used); err == nil {
+				fmt.Printf("%s%d s in programs, %d s in the kernel\n", worked, used.Utime.Sec, used.Stime.Sec)
 			}
 			return code
 		}

@@ -82,6 +82,10 @@ func (t *tally) ended(e event, p *underTest) string {
 	delete(t.running, e.Package)
 	t.done++
 	place, took := fmt.Sprintf("%d of %d", t.done, t.packages), brief(time.Since(p.began))
+	if _, of, said := strings.Cut(p.printed[""], worked); said {
+		of, _, _ = strings.Cut(of, "\n")
+		took += " for " + of
+	}
 	switch e.Action {
 	case "pass":
 		return fmt.Sprintf("ok    %s (%s, %s)\n", e.Package, took, place)
