@@ -67,7 +67,7 @@ func TestMountWhileTheLastOneEnds(t *testing.T) {
 	}
 }
 
-// Both in the background, and the first is killed while it sends: its supervisor does not mount again.
+// Both in the background, and the first is killed while it sends.
 func TestMountInTheBackgroundWhileTheLastOneEnds(t *testing.T) {
 	for name, kill := range map[string]bool{"ends": false, "killed": true} {
 		t.Run(name, func(t *testing.T) {
@@ -95,7 +95,7 @@ func TestMountInTheBackgroundWhileTheLastOneEnds(t *testing.T) {
 			b.gate.open()
 			heals(t, "all is archived", func() bool {
 				_, status, err := mounted.Status(b.dir)
-				return err == nil && len(status.Uploads.List) == 0 && mounted.IsSupervised(b.dir)
+				return err == nil && len(status.Uploads.List) == 0
 			})
 			endsAfter(t, b.dir, func() { wantCall(t, 0, "", "unmount", b.dir) })
 			b.wantArchived("a.txt")

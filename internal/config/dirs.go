@@ -35,9 +35,7 @@ const (
 	lockName     = "lock"
 	boundName    = "archive"  // the identity of the archive
 	restartsName = "restarts" // see CountRestart
-
-	supervisorName = "supervisor" // see Supervise
-	hastenName     = "hasten"     // see Hasten
+	hastenName   = "hasten"   // see Hasten
 )
 
 // xdg is a base directory of the XDG specification: from the environment when that is an

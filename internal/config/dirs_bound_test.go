@@ -2,7 +2,6 @@ package config_test
 
 import (
 	"errors"
-	"io"
 	"os"
 	"path/filepath"
 	"sync"
@@ -95,49 +94,6 @@ func TestOpenBoundIsLocked(t *testing.T) {
 	}
 	closeDirs(t, command)
 	openDirs(t, dir, ours)
-}
-
-// A directory has one supervisor at a time; the next one begins when the last has ended.
-func TestSupervise(t *testing.T) {
-	dir := t.TempDir()
-	if config.IsSupervised(dir) {
-		t.Error("it is supervised by nobody")
-	}
-	type result struct {
-		mark io.Closer
-		err  error
-	}
-	supervise := func() <-chan result {
-		begun := make(chan result, 1)
-		go func() {
-			mark, err := config.Supervise(dir)
-			begun <- result{mark, err}
-		}()
-		return begun
-	}
-	first := <-supervise()
-	if first.err != nil {
-		t.Fatal(first.err)
-	}
-	second := supervise()
-	if !config.IsSupervised(dir) {
-		t.Error("its supervisor is not seen")
-	}
-	select {
-	case <-second:
-		t.Error("it has two")
-	default:
-	}
-	if err := first.mark.Close(); err != nil {
-		t.Error(err)
-	}
-	last := <-second
-	if last.err != nil || !config.IsSupervised(dir) {
-		t.Errorf("the second is not seen, %v", last.err)
-	}
-	if err := last.mark.Close(); err != nil || config.IsSupervised(dir) {
-		t.Errorf("it is still supervised, %v", err)
-	}
 }
 
 // Who only looks whether a directory is in use keeps nobody from taking it.

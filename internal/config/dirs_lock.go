@@ -58,7 +58,7 @@ func (e *InUseError) Process() string {
 
 // UsedBy returns who has a state directory, nil if nobody has it, as far as this user may know.
 func UsedBy(state string) *InUseError {
-	if !isHeld(state, lockName) {
+	if held, err := locked(filepath.Join(state, lockName)); !held || err != nil {
 		return nil
 	}
 	return LastUsedBy(state)
@@ -212,36 +212,22 @@ func (d *Dirs) CountRestart(again bool) (int, error) {
 	return n, os.WriteFile(path, []byte(strconv.Itoa(n)), 0o600)
 }
 
-// Supervise notes that this process mounts again after a crash what uses a state directory, until
-// the mark is closed or the process ends. It waits for the end of the process that did so before.
-func Supervise(state string) (mark io.Closer, err error) {
-	return hold(state, supervisorName, func(f *os.File) error { return syscall.Flock(int(f.Fd()), syscall.LOCK_EX) })
-}
-
-// IsSupervised reports whether there is such a process.
-func IsSupervised(state string) bool { return isHeld(state, supervisorName) }
-
 // Hasten asks the mount that has a state directory to leave its uploads to the next one if it was
 // unmounted, until the mark is closed or the process ends. The error wraps syscall.EWOULDBLOCK while
 // another process asks.
-func Hasten(state string) (mark io.Closer, err error) { return hold(state, hastenName, lockAlone) }
-
-// IsHastened reports whether another process asks for that.
-func (d *Dirs) IsHastened() bool { return isHeld(d.State, hastenName) }
-
-// hold locks a file of a state directory, which tells other processes something.
-func hold(state, name string, lock func(*os.File) error) (io.Closer, error) {
-	f, err := os.OpenFile(filepath.Join(state, name), os.O_CREATE|os.O_RDWR, 0o600) //nolint:gosec // below our own directory
+func Hasten(state string) (mark io.Closer, err error) {
+	f, err := os.OpenFile(filepath.Join(state, hastenName), os.O_CREATE|os.O_RDWR, 0o600) //nolint:gosec // below our own directory
 	if err != nil {
 		return nil, err
 	}
-	if err := lock(f); err != nil {
+	if err := lockAlone(f); err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
 	return f, nil
 }
 
-func isHeld(state, name string) bool {
-	is, err := locked(filepath.Join(state, name))
+// IsHastened reports whether another process asks for that.
+func (d *Dirs) IsHastened() bool {
+	is, err := locked(filepath.Join(d.State, hastenName))
 	return is && err == nil
 }

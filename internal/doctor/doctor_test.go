@@ -170,7 +170,6 @@ func TestMount(t *testing.T) {
 			"/my a is stale (Transport endpoint is not connected): the process behind it is gone",
 			"archivefs unmount '/my a' takes it away; then mount again, and what waited goes on",
 		},
-		{"mounted again", doctor.State{}, doctor.ErrMountedAgain, doctor.Warning, "/my a is being mounted again, because the process behind it has crashed", "wait a moment"},
 		{"of another user", doctor.State{}, os.ErrPermission, doctor.OK, "/my a belongs to another user", ""},
 		{"gone", doctor.State{}, os.ErrNotExist, doctor.OK, "/my a has just gone", ""},
 		{"broken", doctor.State{}, syscall.EIO, doctor.Failure, "/my a cannot be asked: input/output error", "see the log of its process; fusermount3 -uz '/my a' takes it away"},

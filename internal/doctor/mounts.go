@@ -23,14 +23,9 @@ type State struct {
 
 const mountCheck = "mount"
 
-// ErrMountedAgain says that a mount has crashed, and that a process is at work to mount it again.
-var ErrMountedAgain = errors.New("it is being mounted again, because the process behind it has crashed; wait a moment")
-
 // Mount explains the status of the mount at dir, or the error err of asking for it.
 func Mount(dir string, err error, s State) Finding {
 	switch {
-	case errors.Is(err, ErrMountedAgain):
-		return Warn(mountCheck, dir+" is being mounted again, because the process behind it has crashed", "wait a moment")
 	case errors.Is(err, syscall.ENOTCONN):
 		return Fail(mountCheck, dir+" is stale (Transport endpoint is not connected): the process behind it is gone",
 			"archivefs unmount "+Quoted(dir)+" takes it away; then mount again, and what waited goes on")

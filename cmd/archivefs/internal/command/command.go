@@ -12,8 +12,6 @@ type Handover struct {
 	Args        []string
 	Credentials CallerCredentials
 	Login       string // where the credentials are stored; empty if options name them
-	Supervise   bool   // it is the supervisor, which starts the mount
-	Crash       string // how the last mount of the supervisor ended; empty for the first one
 }
 
 // CallerCredentials are credentials without the methods that hide secrets from encoders.

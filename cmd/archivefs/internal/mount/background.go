@@ -14,90 +14,69 @@ import (
 	"time"
 
 	"github.com/urfave/cli/v2"
+	"golang.org/x/sys/unix"
 
 	"github.com/archivefs/archivefs/cmd/archivefs/internal/command"
 	"github.com/archivefs/archivefs/cmd/archivefs/internal/settings"
 )
 
-// A background mount (--daemon) is this program in two more processes: the supervisor and the mount
-// itself. The first process reads the options and asks for credentials, and passes both to the
-// supervisor through a pipe, because others can read the arguments and the environment of a
-// process. The supervisor passes them to the mount, and again to the next one after a crash. Until
-// the mount is usable both stay in the session and the process group of the first process and write
-// to its standard error, and the exit status of the mount becomes that of the other two.
+// A background mount (--daemon) is this program in one more process. The first process reads the options
+// and asks for credentials, and passes both to the mount through a pipe, because others can read the
+// arguments and the environment of a process. Until the mount is usable it stays in the session and the
+// process group of the first process and writes to its standard error, and its exit status becomes that of
+// the first.
 
-// HandoverVariable in the environment marks the supervisor and the mount. Its value does not matter.
+// HandoverVariable in the environment marks the process in the background. Its value does not matter.
 const HandoverVariable = "_ARCHIVEFS_HANDOVER"
 
-// The descriptors of these processes, after the standard ones.
+// The descriptors of this process, after the standard ones.
 const (
 	handoverFD = 3 // reads the handover, and then a byte that asks for the end
 	readyFD    = 4 // writes the line that says that the mount is usable
 )
 
-// process is the supervisor or the mount, as seen by the process that started it.
-type process struct {
-	*exec.Cmd
-	give  *os.File
-	lines chan string // the line that says that the mount is usable; closed without it if there is none
-}
-
-// startProcess starts a process in dir, empty for the current directory. It shows the arguments of
-// this one, without secrets.
-func startProcess(dir string, stderr io.Writer, h *command.Handover) (*process, error) {
+// goBackground starts a background mount, and returns when it is usable. The new process shows the
+// arguments of this one, without secrets.
+func goBackground(c *cli.Context, s *settings.Mount) error {
 	path, err := ownProgram()
 	if err != nil {
-		return nil, noBackground(err)
+		return noBackground(err)
 	}
 	inheritNothing()
 	take, give, err := os.Pipe()
 	if err != nil {
-		return nil, noBackground(err)
+		return noBackground(err)
 	}
+	defer give.Close() //nolint:errcheck // nothing more is written
 	ready, tell, err := os.Pipe()
 	if err != nil {
-		return nil, noBackground(errors.Join(err, take.Close(), give.Close()))
+		return noBackground(errors.Join(err, take.Close()))
 	}
-	p := &process{give: give, lines: make(chan string, 1), Cmd: &exec.Cmd{
-		Path: path, Args: os.Args, Env: backgroundEnvironment(os.Environ()), Dir: dir, Stderr: stderr,
+	defer ready.Close() //nolint:errcheck // it was only read
+	p := &exec.Cmd{
+		Path: path, Args: os.Args, Env: backgroundEnvironment(os.Environ()), Stderr: c.App.ErrWriter,
 		ExtraFiles: []*os.File{take, tell}, WaitDelay: time.Second,
-	}}
+	}
 	err = p.Start()
 	if err = errors.Join(err, take.Close(), tell.Close()); err != nil {
-		return nil, noBackground(errors.Join(err, give.Close(), ready.Close()))
+		return noBackground(err)
 	}
-	_ = gob.NewEncoder(give).Encode(h) // it fails if the process has ended, which prints why
-	go func() {
-		defer close(p.lines)
-		defer ready.Close() //nolint:errcheck // it was only read
-		if line, err := bufio.NewReader(ready).ReadString('\n'); err == nil {
-			p.lines <- line
-		}
-	}()
-	return p, nil
-}
-
-// goBackground starts a background mount, and returns when it is usable.
-func goBackground(c *cli.Context, s *settings.Mount) error {
-	supervisor, err := startProcess("", c.App.ErrWriter, &command.Handover{
+	_ = gob.NewEncoder(give).Encode(&command.Handover{ // it fails if the process has ended, which prints why
 		Args: command.InvocationOf(c.Context).Args, Login: s.Login, Credentials: command.CallerCredentials(s.Client.Credentials),
-		Supervise: true,
 	})
-	if err != nil {
-		return err
-	}
-	defer supervisor.give.Close() //nolint:errcheck // nothing more is written
-	stop := context.AfterFunc(c.Context, func() { _ = supervisor.Process.Signal(syscall.SIGTERM) })
+	// An end is asked for by a byte: a terminal signals both processes, and the second signal to one does not
+	// wait for uploads.
+	stop := context.AfterFunc(c.Context, func() { _, _ = give.Write([]byte{0}) })
 	defer stop()
-	line, ok := <-supervisor.lines
-	if !ok {
-		return endOfBackground(supervisor.Wait())
+	line, err := bufio.NewReader(ready).ReadString('\n')
+	if err != nil {
+		return endOfBackground(p.Wait())
 	}
 	_, err = io.WriteString(c.App.Writer, line)
-	return errors.Join(err, supervisor.Process.Release())
+	return errors.Join(err, p.Process.Release())
 }
 
-// backgroundEnvironment is the environment of the processes in the background, without the service
+// backgroundEnvironment is the environment of the process in the background, without the service
 // manager, which watches the first one.
 func backgroundEnvironment(all []string) []string {
 	env := []string{HandoverVariable + "=1"}
@@ -127,7 +106,7 @@ func endOfBackground(err error) error {
 }
 
 // TakeHandover reads the handover, and returns where to report that the mount is usable. The
-// returned context ends when the supervisor asks for the end.
+// returned context ends when the caller asks for the end.
 func TakeHandover(ctx context.Context) (until context.Context, given *command.Handover, ready *os.File, err error) {
 	take, tell := os.NewFile(handoverFD, "handover"), os.NewFile(readyFD, "ready")
 	for _, fd := range []int{handoverFD, readyFD} {
@@ -142,9 +121,32 @@ func TakeHandover(ctx context.Context) (until context.Context, given *command.Ha
 	}
 	go func() {
 		defer take.Close()                       //nolint:errcheck // it was only read
-		if _, err := in.ReadByte(); err == nil { // else the supervisor is gone, and the mount goes on
+		if _, err := in.ReadByte(); err == nil { // else the caller is gone, and the mount goes on
 			end()
 		}
 	}()
 	return until, given, tell, nil
+}
+
+// leaveCaller leaves the session, the directory and the standard error of the caller; standard
+// error becomes out, or nothing.
+func leaveCaller(out *os.File) error {
+	if _, err := unix.Setsid(); err != nil {
+		return fmt.Errorf("--daemon: leave the session: %w", err)
+	}
+	if err := os.Chdir("/"); err != nil {
+		return fmt.Errorf("--daemon: %w", err)
+	}
+	if out == nil {
+		null, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
+		if err != nil {
+			return fmt.Errorf("--daemon: %w", err)
+		}
+		defer null.Close() //nolint:errcheck // nothing is written to it
+		out = null
+	}
+	if err := unix.Dup2(int(out.Fd()), int(os.Stderr.Fd())); err != nil {
+		return fmt.Errorf("--daemon: leave standard error: %w", err)
+	}
+	return nil
 }

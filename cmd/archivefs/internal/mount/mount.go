@@ -64,17 +64,10 @@ func mount(c *cli.Context) error {
 		return nil
 	case c.Bool("daemon") && how.Given == nil:
 		return goBackground(c, settings)
-	case how.Given != nil && how.Given.Supervise:
-		return supervise(c, settings)
 	}
 	log, err := running.NewLog(c)
 	if err != nil {
 		return err
-	}
-	if how.Given != nil {
-		if err := crashBySignal(); err != nil {
-			log.Debugf("a crash may leave a core: %v", err)
-		}
 	}
 	if err := config.LocalZone(); err != nil && settings.Client.Location == time.Local {
 		log.Warn(err)
@@ -128,13 +121,6 @@ func startAgainSlowly(c *cli.Context, err error) error {
 // none.
 func (s *session) serve(c *cli.Context) (*fs.Mount, error) {
 	err := s.fs.Check(c.Context)
-	if away := s.fs.Away(); s.crash != "" && away != nil && away.Refused() {
-		// The supervisor knows the credentials of the first mount. There may be new ones since.
-		if err := s.reread(c.Context, c); err != nil {
-			s.log.Warnf("options and credentials stay as they are: %v", err)
-		}
-		err = s.fs.Check(c.Context)
-	}
 	if err != nil {
 		return nil, s.unreachable(err)
 	}
@@ -144,12 +130,7 @@ func (s *session) serve(c *cli.Context) (*fs.Mount, error) {
 	}
 	s.tellLeftBehind()
 	s.fs.Recover()
-	left := s.stale && mounted.IsLeft(s.settings.Mountpoint)
-	if s.crash != "" && !left {
-		s.log.Info("not mounted again, because it was unmounted meanwhile")
-		return nil, nil
-	}
-	m, err := s.mount(c, left)
+	m, err := s.mount(c, s.stale && mounted.IsLeft(s.settings.Mountpoint))
 	if err != nil {
 		why := "a line of fusermount3 above, if there is one, says why"
 		if errors.Is(err, fs.ErrNoHelper) {
@@ -161,8 +142,8 @@ func (s *session) serve(c *cli.Context) (*fs.Mount, error) {
 	}
 	s.usable = true
 	if s.stale {
-		s.log.Warnf("%s was mounted again, because the process of the last mount had ended without unmounting it%s; "+
-			"what waited goes on, and programs have to open their files again", m.Dir, s.crash)
+		s.log.Warnf("%s was mounted again, because the process of the last mount had ended without unmounting it; "+
+			"what waited goes on, and programs have to open their files again", m.Dir)
 	}
 	if err := s.dirs.MountedAt(m.Dir); err != nil {
 		s.log.Debugf("other commands will not know of this mount: %v", err)

@@ -41,8 +41,7 @@ type session struct {
 
 	lacks func(id, path, reason string) // tells the person at the desktop of a file that is not archived
 
-	stale bool   // a mount that crashed is still at the mount point
-	crash string // how it ended, " (...)"; empty if no supervisor knows
+	stale bool // a mount that crashed is still at the mount point
 
 	background bool // started as a background process
 	detached   bool // and detached from its caller
@@ -67,14 +66,10 @@ type clientCloser interface {
 // openSession opens everything that a mount needs, without mounting. After a failure it closes what
 // it opened.
 func openSession(c *cli.Context, settings *settings.Mount, log *logrus.Logger, stale bool) (*session, error) {
-	given := command.InvocationOf(c.Context).Given
-	background := given != nil
+	background := command.InvocationOf(c.Context).Given != nil
 	s := &session{
 		settings: settings, log: log, stderr: c.App.ErrWriter, manager: &running.Manager{Log: log},
 		stale: stale, background: background, attended: running.HasTerminal(), hangups: running.HearHangups(background),
-	}
-	if background && given.Crash != "" {
-		s.crash = " (" + given.Crash + ")"
 	}
 	if err := s.open(c.Context); err != nil {
 		return nil, errors.Join(err, s.closeStores())

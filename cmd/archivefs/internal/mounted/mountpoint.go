@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/archivefs/archivefs/internal/config"
 	"github.com/archivefs/archivefs/internal/doctor"
 	"github.com/archivefs/archivefs/internal/fusectl"
 )
@@ -49,12 +48,6 @@ func IsLeft(dir string) bool {
 		return false
 	}
 	return IsStale(dir)
-}
-
-// IsSupervised reports whether a process mounts again what crashes at dir, as far as this user may know.
-func IsSupervised(dir string) bool {
-	state, err := config.StateAt(BehindLinks(dir))
-	return err == nil && config.IsSupervised(state)
 }
 
 // Uncover detaches what a killed process left at dir, and opens the directory below, in which programs can

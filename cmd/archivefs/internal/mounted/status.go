@@ -44,7 +44,7 @@ func Answers(dir string) error {
 		case err := <-ended:
 			limit.Stop()
 			if err != nil {
-				return mending(dir, errorOf(said.String()))
+				return errorOf(said.String())
 			}
 		case <-limit.C:
 			_ = look.Process.Kill() // it is killed once the mount answers
@@ -64,21 +64,10 @@ func errorOf(said string) error {
 	return errors.New(strings.TrimSpace(said))
 }
 
-// mending is err, the error of a mount at dir, or that it is being mounted again.
-func mending(dir string, err error) error {
-	if errors.Is(err, syscall.ENOTCONN) && IsSupervised(dir) {
-		return doctor.ErrMountedAgain
-	}
-	return err
-}
-
 // Status reads the status of the mount at dir.
 func Status(dir string) ([]byte, *fs.Status, error) {
 	text, err := os.ReadFile(filepath.Join(dir, ".archivefs", "status.json")) //nolint:gosec // the user names it
-	err = mending(dir, err)
 	switch {
-	case errors.Is(err, doctor.ErrMountedAgain):
-		return nil, nil, fmt.Errorf("the mount at %s does not answer: %w", dir, err)
 	case errors.Is(err, syscall.ENOTCONN):
 		return nil, nil, fmt.Errorf("the mount at %s is stale: the process behind it is gone; archivefs unmount %s takes it away", dir, doctor.Quoted(dir))
 	case errors.Is(err, os.ErrPermission):

@@ -60,8 +60,6 @@ func unmount(c *cli.Context) error {
 	}
 	_, _, err = mounted.Status(dir)
 	switch {
-	case err != nil && mounted.IsSupervised(dir) && (mounted.IsStale(dir) || !isMounted(dir)):
-		return sayKept(c, dir, unmountForGood(c, dir, err))
 	case err != nil && mounted.IsStale(dir):
 		return sayKept(c, dir, mounted.DetachMount(c.Context, dir))
 	case err != nil:
@@ -106,24 +104,6 @@ func withSilence(err error, dir string) error {
 		}
 	}
 	return err
-}
-
-// unmountForGood unmounts what has crashed at dir and is being mounted again, which ends. The next mount may
-// come at any moment, and right before it there is none. err is the error of asking the mount.
-func unmountForGood(c *cli.Context, dir string, err error) error {
-	wait, cancel := context.WithTimeout(c.Context, noticesSoon)
-	defer cancel()
-	for {
-		if isMounted(dir) {
-			if err = mounted.DetachMount(c.Context, dir); err == nil {
-				command.Say(c.App.ErrWriter, "the mount had crashed; it is not mounted again")
-				return nil
-			}
-		}
-		if command.Pause(wait) != nil {
-			return err
-		}
-	}
 }
 
 const (
@@ -250,7 +230,7 @@ func unmountByForce(c *cli.Context, dir string) error {
 	here, _ := mounted.At(dir)
 	if err := mounted.AbortMount(here); err != nil {
 		pid, perr := mountProcess(c.Context, dir)
-		if perr == nil { // first, because a process that is killed is started again for a mount that is still there
+		if perr == nil { // first, because a service manager starts a process that is killed again
 			perr = mounted.DetachMount(c.Context, dir)
 		}
 		if perr == nil {
