@@ -27,9 +27,9 @@ const (
 // the meantime: one document that hangs does not open it. While the breaker is open, calls fail
 // at once. When it is half-open the next call starts a probe: one at a time, every two seconds at
 // most, and not before the time of a Retry-After. A probe may take as long as any request, but
-// calls wait for it only a second. Any answer but 503 closes the breaker.
+// calls wait for it only a second. An answer of the service closes the breaker (heard).
 type circuit struct {
-	send   func(context.Context) error // sends a probe; answered gets the status
+	send   func(context.Context) error // sends a probe; answered is told of its answer
 	alive  context.Context             // of the probes; ends with close
 	die    context.CancelFunc
 	probes sync.WaitGroup
@@ -42,7 +42,7 @@ type circuit struct {
 	kind archive.Kind // +checklocks:mu
 	// since is when it opened; zero while it is only doubted that the service answers.
 	since time.Time // +checklocks:mu
-	// heard is when a request was last answered with a status other than 503.
+	// heard is when the service last answered a request.
 	heard time.Time // +checklocks:mu
 	// probe is in flight, or nil.
 	probe *probe // +checklocks:mu
@@ -128,6 +128,8 @@ func (b *circuit) run(ctx context.Context) {
 		case e.Status == http.StatusServiceUnavailable:
 			b.cause, b.kind = err, e.Kind
 			pause = max(pause, min(e.RetryAfter, retry.MaxRetryAfter))
+		case e.Kind == archive.KindForeign:
+			b.cause, b.kind = err, archive.KindUnreachable
 		case e.Kind == archive.KindUnreachable, e.Kind == archive.KindTimeout:
 			b.cause, b.kind = cmp.Or(e.Err, err), archive.KindUnreachable
 		}
@@ -139,12 +141,9 @@ func (b *circuit) run(ctx context.Context) {
 	b.probe = nil
 }
 
-// answered records an answer, and reports whether that closed a breaker that calls had found open.
-// 503 does not close it: a service without its database sends that, and a proxy without its service.
-func (b *circuit) answered(status int) bool {
-	if status == http.StatusServiceUnavailable {
-		return false
-	}
+// answered records an answer of the service, and reports whether that closed a breaker that calls had
+// found open.
+func (b *circuit) answered() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.heard = time.Now()
@@ -153,9 +152,10 @@ func (b *circuit) answered(status int) bool {
 
 // failed records the error of a call that is not repeated any more. It reports whether the
 // breaker opened and that is to be logged: not for a service that has never answered, because the
-// caller gets the error. 503 opens the breaker only if the call may be repeated; it may be about
-// that call alone, so the breaker is half-open at once.
-func (b *circuit) failed(began time.Time, err error, policy repetition) bool {
+// caller gets the error. 503, or an answer of something in between, opens the breaker only if the call
+// may be repeated; it may be about that call alone, so the breaker is half-open at once. A web page in
+// place of a content says nothing: a document can be one.
+func (b *circuit) failed(began time.Time, err error, r *request) bool {
 	var e *archive.Error
 	if !errors.As(err, &e) {
 		return false
@@ -163,8 +163,12 @@ func (b *circuit) failed(began time.Time, err error, policy repetition) bool {
 	kind, cause, pause := archive.KindUnreachable, cmp.Or(e.Err, err), probeEvery
 	switch {
 	case e.Kind == archive.KindUnreachable, e.Kind == archive.KindTimeout:
-	case e.Status == http.StatusServiceUnavailable && policy.allows(e):
+	case r.repeat != harmless, errors.Is(err, errWebPage) && r.op.is(returnsContent):
+		return false
+	case e.Status == http.StatusServiceUnavailable:
 		kind, cause, pause = e.Kind, err, 0
+	case e.Kind == archive.KindForeign:
+		cause, pause = err, 0
 	default:
 		return false
 	}
@@ -223,9 +227,10 @@ func (c *contents) failed(op Operation, err error) bool {
 // succeeded records an accepted answer, and reports whether that closed the breaker.
 func (c *contents) succeeded(op Operation) bool { return op.is(stored) && c.tripped.Swap(false) }
 
-// unavailable reports whether err is a 503 to a request for a content.
+// unavailable reports whether err is a 503, or the answer of a proxy that does not reach the service, to
+// a request for a content.
 func unavailable(op Operation, err error) bool {
-	return op.is(stored) && statusOf(err) == http.StatusServiceUnavailable
+	return op.is(stored) && statusOf(err)/100 == 5 && !heard(err)
 }
 
 // After refusalsAllowed answers 401 in a row nothing is sent for firstPause; each further refusal

@@ -43,9 +43,13 @@ func New(cfg Config) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
+	proxy, through, err := proxyOf(cfg.Proxy, base)
+	if err != nil {
+		return nil, err
+	}
 	transport, made := cfg.Transport, &connections{}
 	if transport == nil {
-		if transport, err = newTransport(cfg, made); err != nil {
+		if transport, err = newTransport(cfg, proxy, made); err != nil {
 			return nil, err
 		}
 	}
@@ -54,6 +58,7 @@ func New(cfg Config) (*Client, error) {
 			Warn("the connection is not encrypted: credentials and documents can be read on the way; use https")
 	}
 	s := newSender(cfg, base, transport, made)
+	s.proxy = through
 	service := &service{sender: s, support: supportTable{operations: map[Operation]supportRow{}}, log: cfg.Log}
 	return &Client{sender: s, service: service, location: cfg.Location, log: cfg.Log}, nil
 }
@@ -61,9 +66,16 @@ func New(cfg Config) (*Client, error) {
 // BaseURL returns the normalised address of the service. It contains no secret.
 func (c *Client) BaseURL() string { return c.sender.base.String() }
 
+// Proxy names the proxy of all requests, without its credentials, and where it comes from; empty for none.
+func (c *Client) Proxy() string { return c.sender.proxy }
+
 // Doubt says, before the first request, that the service may be away: until its first answer calls fail
 // after a second, as when it is known to be away.
 func (c *Client) Doubt() { c.sender.circuit.doubt() }
+
+// Expect says, before the first request, how to find out whether the top of the archive has ever listed
+// something: if so, an empty one is no answer of the service.
+func (c *Client) Expect(known func() bool) { c.sender.known = known }
 
 // Close closes idle connections and ends probes. Requests in flight go on. The Client can still
 // be used, but its circuit breaker does not close any more once it is open.
@@ -132,6 +144,9 @@ type Config struct {
 	Stall time.Duration
 	// Location is the zone of dates that carry none, default time.Local.
 	Location *time.Location
+	// Proxy is the address of the proxy for all requests, or ProxyNone; empty: that of the environment
+	// (HTTPS_PROXY or HTTP_PROXY, unless NO_PROXY says otherwise).
+	Proxy string
 	// CAFile holds PEM certificates that are trusted in addition to the system's.
 	CAFile string
 	// CertFile and KeyFile are the client certificate and its key in PEM; both or none.
@@ -195,6 +210,7 @@ const (
 	SettingCloudID  Setting = "Cloud-ID"
 	SettingUser     Setting = "user"
 	SettingPassword Setting = "password"
+	SettingProxy    Setting = "proxy"
 	SettingCAFile   Setting = "CA file"
 	SettingCertFile Setting = "client certificate"
 )

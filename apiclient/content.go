@@ -89,7 +89,7 @@ func (c *Client) ContentInfo(ctx context.Context, doc archive.ID, as archive.Rep
 	var content *archive.Content
 	err := c.service.exchange(ctx, r, func(resp *http.Response) error {
 		defer discard(resp.Body)
-		if foreignPage(r.op, resp) {
+		if foreignPage(r, resp) {
 			return unexpected(r.op, resp, errWebPage)
 		}
 		content = describe(resp)
@@ -154,7 +154,7 @@ func newContent(r *request, want archive.ContentRequest, resp *http.Response) (c
 	case resp.StatusCode == http.StatusNotModified:
 		content.NotModified = true
 		return content, false, nil
-	case foreignPage(r.op, resp):
+	case foreignPage(r, resp):
 		return nil, false, errWebPage
 	case isEncoded(resp):
 		return nil, false, errEncoded
@@ -207,12 +207,12 @@ func isEncoded(resp *http.Response) bool {
 	return resp.Uncompressed || coding != "" && !strings.EqualFold(coding, "identity")
 }
 
-// foreignPage reports whether resp is a web page instead of a content: HTML after a redirect, or
-// in place of a PDF. An original may be HTML.
-func foreignPage(op Operation, resp *http.Response) bool {
-	original := op == OpOriginal || op == OpOriginalInfo
+// foreignPage reports whether a web page that the service itself sends is no content: after a redirect,
+// or in place of a PDF, a text or a picture. An original may be one.
+func foreignPage(r *request, resp *http.Response) bool {
+	original := r.op == OpOriginal || r.op == OpOriginalInfo
 	redirected := resp.Request != nil && resp.Request.Response != nil
-	return isWebPage(resp) && (redirected || !original)
+	return r.page && (redirected || !original) && isPage(r.op, resp)
 }
 
 var (

@@ -20,7 +20,8 @@ func TestChangesWithoutADescribedBody(t *testing.T) {
 	}{
 		{"nothing", answer(http.StatusNoContent, "", ""), true},
 		{"a word", answer(http.StatusOK, "text/plain", "done"), true},
-		{"anything", answer(http.StatusAccepted, mediaJSON, `{"a":`), true},
+		{"anything", standing(answer(http.StatusAccepted, mediaJSON, `{"a":`)), true},
+		{"anything of anybody", answer(http.StatusAccepted, mediaJSON, `{}`), false},
 		{"more than is read", answer(http.StatusOK, "", strings.Repeat("x", 2*drainLimit)), true},
 		{"a body that breaks off", func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Length", "10")
@@ -35,7 +36,7 @@ func TestChangesWithoutADescribedBody(t *testing.T) {
 				t.Error(err)
 			}
 			if !tc.want {
-				wantKind(t, err, OpDelete, archive.KindProtocol)
+				wantKind(t, err, OpDelete, archive.KindForeign)
 			}
 		})
 	}
@@ -102,9 +103,9 @@ func TestMetadataDecodes(t *testing.T) {
 			t.Errorf("%s: %v, %v; want %v", body, got, err, want)
 		}
 	}
-	for _, body := range []string{"", `{"a":`, "<html>"} {
+	for body, kind := range map[string]archive.Kind{"": archive.KindProtocol, `{"a":`: archive.KindProtocol, "<html>": archive.KindForeign} {
 		c := newService(t, answer(http.StatusOK, mediaJSON, body))
 		_, err := c.Metadata(t.Context(), 4)
-		wantKind(t, err, OpMetadata, archive.KindProtocol)
+		wantKind(t, err, OpMetadata, kind)
 	}
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // OpDocumentList lists the documents of a folder.
-var OpDocumentList = Operation{"document/list", "list documents", 0}
+var OpDocumentList = Operation{"document/list", "list documents", listing}
 
 // Documents lists the documents of a folder by ascending id (specification, endpoint 2).
 // Documents without an id are left out with a warning. The options' CreatedAfter is sent as a
@@ -149,8 +149,8 @@ type documentList struct {
 	document archive.Document
 }
 
-// read reads an array of documents, a single one, or null. A list without a single usable
-// document is an error, because it must not look like an empty folder.
+// read reads an array of documents, or a single one. Null, and a list without a single usable
+// document, are errors, because they must not look like an empty folder.
 func (l *documentList) read(r *jsonReader) error {
 	var err error
 	switch r.kind() {
@@ -158,8 +158,6 @@ func (l *documentList) read(r *jsonReader) error {
 		err = r.elements(func() error { return l.element(r) })
 	case '{':
 		err = l.element(r)
-	case 'n':
-		return r.skip()
 	default:
 		if err = r.skip(); err == nil {
 			err = errNoList

@@ -43,7 +43,6 @@ func TestDocumentsDecodes(t *testing.T) {
 			`"keywords":null,"external-metadata":null,"autoexport-status":null,"content-length":null,"content-type":null}]`, plain},
 		{"only an id", "\ufeff [{\"id\":1}] \n", plain},
 		{"empty", `[]`, nil},
-		{"null", `null`, nil},
 		{"one document for an array", `{"id":1}`, plain},
 		{
 			"strings for numbers", `[{"id":"1","num-pages":"3","folder-id":" 7 ","content-length":"99"}]`,
@@ -148,13 +147,15 @@ func TestDocumentsRefuses(t *testing.T) {
 		{"a second list", mediaJSON, `[{"id":1}][`, "something follows"},
 		{"a number", mediaJSON, `17`, "no list of documents"},
 		{"a text", mediaJSON, `"no"`, "no list of documents"},
+		{"null", mediaJSON, `null`, "no list of documents"},
+		{"an empty object", mediaJSON, `{}`, "no element"},
 		{"an object of something else", mediaJSON, `{"error":"session expired"}`, "no element"},
 		{"a list of something else", mediaJSON, `[{"nummer":1}]`, "no element"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			c := newService(t, answer(http.StatusOK, tc.media, tc.body))
 			_, err := c.Documents(t.Context(), 7, archive.ListOptions{})
-			wantKind(t, err, OpDocumentList, archive.KindProtocol)
+			wantKind(t, err, OpDocumentList, archive.KindForeign)
 			if !strings.Contains(err.Error(), tc.want) {
 				t.Errorf("error is %q, want %q", err, tc.want)
 			}

@@ -17,6 +17,10 @@ import (
 func Example() {
 	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
+		if r.URL.Path == "/api/v2/archivestructure" { // asked whether the service is there, before a 404 is believed
+			_, _ = io.WriteString(w, `{"folders":[{"id":1,"name":"Office"}]}`)
+			return
+		}
 		fmt.Println(r.Method, r.URL.Path, "with key", r.Header.Get("API-Key"))
 		switch r.URL.Path {
 		case "/api/v2/document/list":

@@ -1,14 +1,17 @@
 package apiclient
 
 import (
+	"bufio"
 	"bytes"
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"mime"
 	"net"
 	"net/http"
 	"net/url"
@@ -24,8 +27,7 @@ import (
 	"github.com/archivefs/archivefs/internal/retry"
 )
 
-// statusKinds is the only place that turns a status into a kind. Any other status is KindServer
-// from 500 on, else KindProtocol.
+// statusKinds and kindOf are the only place that turns a status into a kind.
 var statusKinds = map[int]archive.Kind{
 	http.StatusBadRequest:                   archive.KindInvalid,
 	http.StatusUnauthorized:                 archive.KindUnauthorized,
@@ -34,6 +36,7 @@ var statusKinds = map[int]archive.Kind{
 	http.StatusMethodNotAllowed:             archive.KindUnsupported,
 	http.StatusNotAcceptable:                archive.KindInvalid,
 	http.StatusRequestTimeout:               archive.KindInterrupted,
+	http.StatusProxyAuthRequired:            archive.KindForeign,
 	http.StatusConflict:                     archive.KindConflict,
 	http.StatusGone:                         archive.KindNotFound,
 	http.StatusPreconditionFailed:           archive.KindConflict,
@@ -45,16 +48,86 @@ var statusKinds = map[int]archive.Kind{
 	http.StatusTooManyRequests:              archive.KindBusy,
 	http.StatusNotImplemented:               archive.KindUnsupported,
 	http.StatusServiceUnavailable:           archive.KindBusy,
+
+	http.StatusBadGateway:                    archive.KindForeign,
+	http.StatusGatewayTimeout:                archive.KindForeign,
+	http.StatusNetworkAuthenticationRequired: archive.KindForeign, // of a captive portal (RFC 6585, section 6)
 }
 
+// kindOf returns the kind of a status. A redirect that was not followed, and 520 to 530, which proxies
+// of large networks send for a service that they do not reach, are no answers of the service.
 func kindOf(status int) archive.Kind {
-	if kind, ok := statusKinds[status]; ok {
+	kind, known := statusKinds[status]
+	switch {
+	case known:
 		return kind
-	}
-	if status >= 500 && status <= 599 {
+	case status/100 == 3 && status != http.StatusNotModified, status >= 520 && status <= 530:
+		return archive.KindForeign
+	case status/100 == 5:
 		return archive.KindServer
 	}
 	return archive.KindProtocol
+}
+
+// heard reports whether the service itself answered a request that ended with err. 503 is no such
+// answer: a service without its database sends that, and a proxy without its service.
+func heard(err error) bool {
+	var e *archive.Error
+	return err == nil || errors.As(err, &e) && e.Status != 0 && e.Status != http.StatusServiceUnavailable && e.Kind != archive.KindForeign
+}
+
+// refusal returns why resp is no answer that r can use, nil if it is one. Here the answers of the
+// service are told from those of something in between: by the status (kindOf), where the top of the
+// archive is said to be missing, and by a web page in place of what was asked for. Only an answer of
+// another form than that of a listing is recognised later (unexpected).
+func (s *sender) refusal(r *request, resp *http.Response, as *caller) error {
+	var e *archive.Error
+	switch {
+	case !accepted(r, resp):
+		e = refusal(r.op, resp, as)
+		if e.Kind == archive.KindForeign {
+			e.Proxy = s.proxy
+		}
+		if lacks := e.Kind == archive.KindNotFound || e.Kind == archive.KindUnsupported; !lacks || !r.top {
+			return e
+		}
+		e.Kind, e.Err = archive.KindForeign, errNoArchive
+	case !r.page && isPage(r.op, resp):
+		e = &archive.Error{Op: r.op.doing, Kind: archive.KindForeign, Status: resp.StatusCode, Err: errWebPage}
+	default:
+		return nil
+	}
+	if s.base.Port() == "" {
+		e.Err = fmt.Errorf("%w; the interface of a service often has a port of its own: try %s://%s:8081%s",
+			e.Err, s.base.Scheme, s.base.Host, s.base.Path)
+	}
+	return e
+}
+
+var (
+	errWebPage   = errors.New("a web page: is the base URL right, or does a network or a proxy ask for a login?")
+	errNoArchive = errors.New("there is no archive")
+)
+
+// isPage reports whether a successful answer is a web page instead of what op returns: by its type, or
+// by its beginning. In place of a content JSON, or nothing, is like one. A document can be either, so that
+// is asked for (service.exchange), unless the ETag is a SHA-256, as that of our own service.
+func isPage(op Operation, resp *http.Response) bool {
+	media, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
+	page := media == "text/html" || media == "application/xhtml+xml"
+	if op.is(returnsContent) {
+		const digest = len(`""`) + 2*sha256.Size
+		page = page || media == mediaJSON || resp.StatusCode == http.StatusNoContent
+		return page && len(resp.Header.Get("ETag")) != digest && resp.StatusCode/100 == 2
+	}
+	body := bufio.NewReaderSize(resp.Body, 512)
+	resp.Body = struct {
+		io.Reader
+		io.Closer
+	}{body, resp.Body}
+	_, _ = body.Peek(1) // an error shows when it is read
+	start, _ := body.Peek(body.Buffered())
+	return page || startsMarkup(trimBOM(start))
 }
 
 // statusOf returns the status of the answer that err is about, 0 for none.
@@ -255,7 +328,7 @@ func (a *attempt) stall() string {
 // reached the service.
 func (a *attempt) failure(err error) *archive.Error {
 	e := &archive.Error{Op: a.op.doing, Err: inWords(bare(err))}
-	unsent := a.dialled.Load() && !a.connected.Load() || errors.Is(err, errProxy)
+	unsent := a.dialled.Load() && !a.connected.Load()
 	var (
 		redirect *redirectError
 		distrust *tls.CertificateVerificationError
@@ -266,7 +339,7 @@ func (a *attempt) failure(err error) *archive.Error {
 	case sending != nil:
 		e.Kind, e.Err = archive.KindOther, fmt.Errorf("reading what is to be sent: %w", sending)
 	case errors.As(err, &redirect):
-		e.Kind = archive.KindProtocol
+		e.Kind = archive.KindForeign
 	case errors.As(err, &distrust):
 		e.Kind, e.Err = archive.KindUnreachable, fmt.Errorf("the service's certificate is not trusted: %w", distrust)
 	case errors.Is(context.Cause(a.ctx), errPaused):
@@ -282,6 +355,9 @@ func (a *attempt) failure(err error) *archive.Error {
 		e.Kind = archive.KindUnreachable
 	default:
 		e.Kind = archive.KindInterrupted
+	}
+	if e.Kind == archive.KindUnreachable {
+		e.Proxy = a.sender.proxy
 	}
 	return e
 }
@@ -326,7 +402,7 @@ func plain(err error) string {
 	isOp := errors.As(err, &op)
 	switch {
 	case isOp && op.Op == "proxyconnect":
-		return "the proxy: " + plain(op.Err)
+		return plain(op.Err)
 	case errors.As(err, &name):
 		return "the name " + name.Name + " cannot be looked up: " + name.Err
 	case slices.ContainsFunc(closings, func(end error) bool { return errors.Is(err, end) }):

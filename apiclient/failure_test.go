@@ -39,7 +39,7 @@ func TestTransportErrorsInWords(t *testing.T) {
 		{call("connect", syscall.ETIMEDOUT), "no answer in time"},
 		{op("dial", os.ErrDeadlineExceeded), "no answer in time"},
 		{op("dial", &net.DNSError{Err: "no such host", Name: "nowhere.example", Server: "127.0.0.53:53"}), "the name nowhere.example cannot be looked up: no such host"},
-		{&net.OpError{Op: "proxyconnect", Net: "tcp", Err: call("connect", syscall.ECONNREFUSED)}, "the proxy: connection refused"},
+		{&net.OpError{Op: "proxyconnect", Net: "tcp", Err: call("connect", syscall.ECONNREFUSED)}, "connection refused"},
 		{&net.OpError{Op: "remote error", Err: errors.New("tls: certificate required")}, "remote error: tls: certificate required"},
 		{op("dial", &net.AddrError{Err: "mismatched local address type", Addr: "x"}), "address x: mismatched local address type"},
 		{http.ErrSchemeMismatch, http.ErrSchemeMismatch.Error()},

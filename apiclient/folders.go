@@ -15,9 +15,9 @@ import (
 
 // The operations on folders.
 var (
-	OpStructure    = Operation{"archivestructure", "list the folders", 0}
+	OpStructure    = Operation{"archivestructure", "list the folders", listing}
 	OpFolderCreate = Operation{"folder/create", "make the folder", 0}
-	OpInboxes      = Operation{"inboxes", "list the inboxes", 0}
+	OpInboxes      = Operation{"inboxes", "list the inboxes", listing}
 )
 
 // Structure returns the folder tree below parent, or of the whole archive if parent is 0
@@ -33,8 +33,13 @@ func (c *Client) Structure(ctx context.Context, parent archive.ID, lazy bool) (a
 		query.Set("lazy", "true")
 	}
 	var structure archive.Structure
-	err := c.service.stream(ctx, get(OpStructure, "/archivestructure", query), func(r *jsonReader) error {
-		folders := folderReader{jsonReader: r, lazy: lazy}
+	r := get(OpStructure, "/archivestructure", query)
+	r.top = parent == 0
+	err := c.service.stream(ctx, r, func(j *jsonReader) error {
+		folders := folderReader{jsonReader: j, lazy: lazy}
+		if r.top {
+			folders.had = func() bool { return c.sender.had(ctx) }
+		}
 		var err error
 		if structure, err = folders.structure(); err == nil {
 			warnSkipped(c.log, OpStructure, "folders", folders.skipped)
@@ -109,13 +114,16 @@ var (
 	errTooDeep   = fmt.Errorf("folders nest deeper than %d", deepestFolder)
 	errNoFolders = errors.New("the answer is no structure of folders")
 	errNoIDs     = errors.New("no folder of the answer has an id")
+	errEmptied   = errors.New("the whole archive is empty all of a sudden, so its last listing stands")
 )
 
 // folderReader reads folder trees.
 type folderReader struct {
 	*jsonReader
 	// lazy: the answer may leave out children.
-	lazy    bool
+	lazy bool
+	// had is nil below the top of the archive; it reports whether the top has listed something before.
+	had     func() bool
 	skipped int // folders without an id
 }
 
@@ -193,18 +201,22 @@ func (r *folderReader) folder(wire *folderWire) (archive.Folder, bool) {
 // it must not look like an empty archive.
 func (r *folderReader) structure() (archive.Structure, error) {
 	s, err := r.anyStructure()
-	if err == nil && len(s.Folders) == 0 && r.skipped > 0 {
+	switch {
+	case err != nil || len(s.Folders) > 0:
+	case r.skipped > 0:
 		err = errNoIDs
+	case r.had != nil && r.had():
+		err = errEmptied
 	}
 	return s, err
 }
 
-// anyStructure reads an object with folders, an array of folders, one folder, or null. Any other
-// object is an error.
+// anyStructure reads an object with folders, an array of folders, or one folder. Anything else is an
+// error: absence is not emptiness. Only below the top the array of folders may be null or absent.
 func (r *folderReader) anyStructure() (archive.Structure, error) {
 	s := archive.Structure{Free: true}
 	if kind := r.kind(); kind != '{' {
-		if kind != '[' && kind != 'n' {
+		if kind != '[' {
 			return s, errNoFolders
 		}
 		var err error
@@ -212,23 +224,21 @@ func (r *folderReader) anyStructure() (archive.Structure, error) {
 		return s, err
 	}
 	var root folderWire
-	members, known, isFolder := 0, 0, true
+	known, isFolder := false, true
 	err := r.members(func(name []byte) error {
-		members++
 		switch string(name) {
 		case "free-archive-structure":
-			known++
-			isFolder = false
+			known, isFolder = known || r.had == nil, false
 			return r.free(&s.Free)
 		case "folders", "id":
-			known++
+			known = known || r.had == nil || r.kind() != 'n'
 		}
 		return r.member(&root, name, 0)
 	})
-	if err != nil {
+	switch {
+	case err != nil:
 		return s, err
-	}
-	if members > 0 && known == 0 {
+	case !known:
 		return s, errNoFolders
 	}
 	if !isFolder || !root.id.set {
@@ -271,35 +281,33 @@ func (c *Client) Inboxes(ctx context.Context) (archive.Inboxes, error) {
 // inboxReader reads inboxes.
 type inboxReader struct{ folderReader }
 
-// inboxes reads an object with an array of inboxes (the member inboxes or folders), the array
-// alone, or null.
+// inboxes reads an object with an array of inboxes (the member inboxes or folders), or the array
+// alone. As in a structure, absence is not emptiness.
 func (r *inboxReader) inboxes() (archive.Inboxes, error) {
 	all := archive.Inboxes{Free: true}
 	if kind := r.kind(); kind != '{' {
-		if kind != '[' && kind != 'n' {
+		if kind != '[' {
 			return all, errNoInboxes
 		}
 		err := r.entries(&all.Inboxes)
 		return all, err
 	}
 	var folders []archive.Inbox
-	members, known := 0, 0
+	known := false
 	err := r.members(func(name []byte) error {
-		members++
 		switch string(name) {
 		case "free-inbox-structure":
-			known++
 			return r.free(&all.Free)
 		case "inboxes":
-			known++
+			known = known || r.kind() != 'n'
 			return r.entries(&all.Inboxes)
 		case "folders":
-			known++
+			known = known || r.kind() != 'n'
 			return r.entries(&folders)
 		}
 		return r.skip()
 	})
-	if err == nil && members > 0 && known == 0 {
+	if err == nil && !known {
 		err = errNoInboxes
 	}
 	if len(all.Inboxes) == 0 {

@@ -38,9 +38,6 @@ func TestStructureDecodes(t *testing.T) {
 			name: "other order and unknown members", body: `{"x":[{"folders":[{"id":9}]}],"folders":[{"folders":{"id":2,"name":"b"},"y":{},"name":"a","id":"1"}],"free-archive-structure":"true"}`,
 			complete: "1 a(2 b())", lazy: "1 a(2 b(?))",
 		},
-		{name: "nothing", body: `{}`},
-		{name: "null", body: `null`},
-		{name: "null folders", body: `{"folders":null}`},
 		{name: "an array alone", body: "\ufeff" + `[{"id":1,"name":"a"}]`, complete: "1 a()", lazy: "1 a(?)"},
 		{name: "a folder alone", body: `{"id":1,"name":"a","folders":[{"id":2,"name":"b"}]}`, complete: "1 a(2 b())", lazy: "1 a(2 b(?))"},
 		{
@@ -74,6 +71,10 @@ func TestStructureRefuses(t *testing.T) {
 		{"broken JSON", `{"folders":[{"id":1,"name":"a" 7}]}`, "byte 32"},
 		{"an end within", `{"folders":[{"id":1,"name":"a","folders":[`, "unexpected EOF"},
 		{"what follows", `{"folders":[]}}`, "byte 15"},
+		{"nothing", `{}`, "no structure"},
+		{"null", `null`, "no structure"},
+		{"null folders", `{"folders":null}`, "no structure"},
+		{"no folders", `{"free-archive-structure":true}`, "no structure"},
 		{"something else", `{"message":"session expired"}`, "no structure"},
 		{"a text", `"no"`, "no structure"},
 		{"no array", `{"folders":7}`, "has an id"},
@@ -85,7 +86,7 @@ func TestStructureRefuses(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			c := newService(t, answer(http.StatusOK, mediaJSON, tc.body))
 			_, err := c.Structure(t.Context(), 0, false)
-			wantKind(t, err, OpStructure, archive.KindProtocol)
+			wantKind(t, err, OpStructure, archive.KindForeign)
 			if !strings.Contains(err.Error(), tc.want) {
 				t.Errorf("error is %q, want %q", err, tc.want)
 			}
@@ -181,9 +182,7 @@ func TestInboxesDecodes(t *testing.T) {
 		{name: "one for an array", body: `{"inboxes":{"user-id":5,"folder":{"id":1,"name":"a"}}}`, want: "5: 1 a()"},
 		{name: "an array for a folder", body: `{"inboxes":[{"user-id":5,"folder":[{"id":1,"name":"a"}]}]}`, want: "5: 1 a()"},
 		{name: "without a folder", body: `{"inboxes":[{"user-id":5,"folder":null},null,7,{"folder":{"name":"x"}}]}`},
-		{name: "none", body: `{"inboxes":null}`},
-		{name: "nothing", body: `{}`},
-		{name: "null", body: `null`},
+		{name: "none", body: `{"inboxes":null,"folders":[]}`},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			c := newService(t, answer(http.StatusOK, mediaJSON, tc.body))
@@ -200,10 +199,10 @@ func TestInboxesDecodes(t *testing.T) {
 			}
 		})
 	}
-	for _, body := range []string{"", `{"inboxes":[`, `{"message":"no"}`, `7`, `{"inboxes":[]} 1`, `{"inboxes":[{"folder":{"id":1`} {
+	for _, body := range []string{"", `null`, `{}`, `{"inboxes":null}`, `{"free-inbox-structure":true}`, `{"inboxes":[`, `{"message":"no"}`, `7`, `{"inboxes":[]} 1`, `{"inboxes":[{"folder":{"id":1`} {
 		c := newService(t, answer(http.StatusOK, mediaJSON, body))
 		_, err := c.Inboxes(t.Context())
-		wantKind(t, err, OpInboxes, archive.KindProtocol)
+		wantKind(t, err, OpInboxes, archive.KindForeign)
 	}
 }
 

@@ -15,7 +15,7 @@ func TestRequestsPauseAfterRefusals(t *testing.T) {
 		sent, status := 0, http.StatusUnauthorized
 		c := newBubbleService(t, func(w http.ResponseWriter, _ *http.Request) {
 			sent++
-			reply(w, status, mediaJSON, "{}")
+			reply(w, status, mediaJSON, `{"inboxes":[]}`)
 		}, func(cfg *Config) { cfg.RetryFor = -1 })
 		ask := func() error {
 			_, err := c.Inboxes(t.Context())

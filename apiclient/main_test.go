@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"sync"
 	"testing"
 
@@ -108,6 +109,17 @@ func (p *pipes) Close() error {
 }
 
 func (p *pipes) Addr() net.Addr { return &net.UnixAddr{Name: "pipe", Net: "pipe"} }
+
+// standing answers requests for the top of the archive, and leaves others to handler.
+func standing(handler http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasSuffix(r.URL.Path, "/archivestructure") {
+			reply(w, http.StatusOK, mediaJSON, `{"folders":[{"id":1,"name":"M"}]}`)
+			return
+		}
+		handler(w, r)
+	}
+}
 
 // answer returns a handler that always answers the same.
 func answer(status int, contentType, body string) http.HandlerFunc {

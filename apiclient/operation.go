@@ -30,6 +30,8 @@ const (
 	stored
 	// returnsContent: the answer is a content, which may have any length.
 	returnsContent
+	// listing: what the answer leaves out is gone, so an answer of another form is no answer of the service.
+	listing
 	// bulky: a content or its length is transferred, for which not all connections are used.
 	bulky
 

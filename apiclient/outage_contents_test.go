@@ -140,7 +140,7 @@ func TestWhileContentsAreAwayTheRestIsRepeated(t *testing.T) {
 				next[0](w, r)
 				return
 			}
-			reply(w, http.StatusOK, mediaJSON, "[]")
+			reply(w, http.StatusOK, "text/plain", "[]")
 		})
 		fail["/document/list"] = []http.HandlerFunc{busy("2")}
 		fail["/document/5/pdf"] = []http.HandlerFunc{cut}

@@ -38,7 +38,7 @@ func newCrowd(t *testing.T) *crowd {
 			reply(w, http.StatusUnauthorized, mediaJSON, `{"detail": "the password `+password+` is wrong"}`)
 			return
 		}
-		reply(w, http.StatusOK, mediaJSON, "{}")
+		reply(w, http.StatusOK, mediaJSON, `{"inboxes":[]}`)
 	}, func(cfg *Config) {
 		cfg.RetryFor, cfg.Person = -1, behalf
 		cfg.Credentials.User, cfg.Credentials.Password = "own", "p-own"

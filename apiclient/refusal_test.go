@@ -11,14 +11,15 @@ import (
 
 func TestStatusKinds(t *testing.T) {
 	for status, kind := range map[int]archive.Kind{
-		302: archive.KindProtocol, 304: archive.KindProtocol,
+		302: archive.KindForeign, 304: archive.KindProtocol,
 		400: archive.KindInvalid, 401: archive.KindUnauthorized, 402: archive.KindProtocol, 403: archive.KindForbidden,
 		404: archive.KindNotFound, 405: archive.KindUnsupported, 408: archive.KindInterrupted, 409: archive.KindConflict, 410: archive.KindNotFound,
-		412: archive.KindConflict, 413: archive.KindTooLarge, 415: archive.KindInvalid, 416: archive.KindInvalid,
+		406: archive.KindInvalid, 407: archive.KindForeign, 417: archive.KindInvalid, 412: archive.KindConflict, 413: archive.KindTooLarge, 415: archive.KindInvalid, 416: archive.KindInvalid,
 		418: archive.KindProtocol, 422: archive.KindInvalid, 429: archive.KindBusy, 500: archive.KindServer,
-		501: archive.KindUnsupported, 502: archive.KindServer, 503: archive.KindBusy, 504: archive.KindServer, 507: archive.KindServer,
+		501: archive.KindUnsupported, 502: archive.KindForeign, 503: archive.KindBusy, 504: archive.KindForeign, 507: archive.KindServer, 508: archive.KindServer,
+		511: archive.KindForeign, 519: archive.KindServer, 520: archive.KindForeign, 530: archive.KindForeign, 531: archive.KindServer,
 	} {
-		c := newService(t, answer(status, "", ""))
+		c := newService(t, standing(answer(status, "", "")))
 		_, err := c.Inboxes(t.Context())
 		wantKind(t, err, OpInboxes, kind)
 		if want := "list the inboxes: " + kind.String() + " (HTTP "; !strings.HasPrefix(err.Error(), want) {

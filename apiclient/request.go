@@ -51,6 +51,10 @@ type request struct {
 	// document is the document that the operation is about, 0 for none: whether it exists tells
 	// a missing operation from a missing document.
 	document archive.ID
+	// top: it asks for the top of the archive, which every service has.
+	top bool
+	// page: the answer may be a web page, because the service itself sends one as the content.
+	page bool
 	// invalid is why the request cannot be sent, nil if it can.
 	invalid error
 }

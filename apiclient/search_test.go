@@ -76,7 +76,7 @@ func TestSearchDecodes(t *testing.T) {
 		{"something else", `{"hits":[]}`, nil, 0, archive.KindProtocol},
 		{"a list", `[{"id":1}]`, nil, 0, archive.KindProtocol},
 		{"cut off", `{"totalHitDocuments":1,"documents":[{"id":1}`, nil, 0, archive.KindProtocol},
-		{"a login page", `<html>`, nil, 0, archive.KindProtocol},
+		{"a login page", `<html>`, nil, 0, archive.KindForeign},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			pages := 0
@@ -219,13 +219,13 @@ func TestMissingSearchTextAndPreview(t *testing.T) {
 
 // A search that has answered is not missing because a folder is.
 func TestSearchInAMissingFolder(t *testing.T) {
-	c := newService(t, func(w http.ResponseWriter, r *http.Request) {
+	c := newService(t, standing(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Query().Has("location-folder-id") {
 			reply(w, http.StatusNotFound, "", "")
 			return
 		}
 		reply(w, http.StatusOK, mediaJSON, `{"documents":[]}`)
-	})
+	}))
 	if _, err := c.Search(t.Context(), archive.Search{}, 5); err != nil {
 		t.Fatal(err)
 	}

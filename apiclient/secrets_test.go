@@ -63,7 +63,7 @@ func TestUserAgent(t *testing.T) {
 	var got []string
 	handler := func(w http.ResponseWriter, r *http.Request) {
 		got = append(got, r.UserAgent())
-		_, _ = io.WriteString(w, "{}") // the client reads it
+		_, _ = io.WriteString(w, `{"inboxes":[]}`) // the client reads it
 	}
 	for _, agent := range []string{"", "archivefs/1.2"} {
 		c := newService(t, handler, func(cfg *Config) { cfg.UserAgent = agent })

@@ -20,6 +20,7 @@ import (
 // circuit breaker is open it sends none. It counts and logs them.
 type sender struct {
 	base      *url.URL
+	proxy     string // its name; empty for none
 	http      *http.Client
 	caller    atomic.Pointer[caller]
 	people    atomic.Pointer[people] // nil: all requests are sent with the credentials of caller
@@ -38,6 +39,7 @@ type sender struct {
 	person   func(context.Context) (uid uint32, ok bool) // Config.Person
 	circuit  *circuit
 	contents contents
+	known    func() bool // Client.Expect; nil: nothing is
 	stats    statsTable
 }
 
@@ -55,7 +57,10 @@ func newSender(cfg Config, base *url.URL, transport http.RoundTripper, made *con
 		person:      cfg.Person,
 	}
 	s.caller.Store(newCaller(cfg.Credentials))
-	s.circuit = newCircuit(s.probe)
+	s.circuit = newCircuit(func(ctx context.Context) error {
+		s.http.CloseIdleConnections()
+		return s.probe(ctx)
+	})
 	return s
 }
 
@@ -115,7 +120,7 @@ func (s *sender) giveUp(r *request, began time.Time, err error) {
 	if s.contents.failed(r.op, err) {
 		s.log.WithError(err).Info("contents cannot be had; until one can, none is waited for")
 	}
-	if s.circuit.failed(began, err, r.repeat) {
+	if s.circuit.failed(began, err, r) {
 		s.log.WithError(err).Info("the service is away; until it answers, requests fail at once")
 	}
 }
@@ -163,12 +168,13 @@ func (s *sender) send(ctx context.Context, r *request) (*http.Response, error) {
 	a := newAttempt(ctx, s, r.op, as, own)
 	resp, err := a.roundTrip(r)
 	took := time.Since(started)
-	if err == nil && s.circuit.answered(resp.StatusCode) {
-		s.log.Info("the service answers again")
+	if err == nil {
+		if err = s.refusal(r, resp, as); err != nil {
+			discard(resp.Body)
+		}
 	}
-	if err == nil && !accepted(r, resp) {
-		err = refusal(r.op, resp, as)
-		discard(resp.Body)
+	if heard(err) && s.circuit.answered() {
+		s.log.Info("the service answers again")
 	}
 	as.lockout.leave(probe, archive.KindOf(err) == archive.KindUnauthorized, err == nil)
 	s.observe(r.op, resp, started.Sub(queued), took, err)
@@ -210,19 +216,24 @@ func (s *sender) observe(op Operation, resp *http.Response, waited, took time.Du
 	entry.Debug("request")
 }
 
-// probe requests the top of the archive, on a new connection. send reports the answer to the
-// circuit breaker.
+// probe requests the top of the archive. send reports the answer to the circuit breaker. What an answer says to
+// be missing is believed only after a probe: something in between can answer that to everything.
 func (s *sender) probe(ctx context.Context) error {
-	s.http.CloseIdleConnections()
 	r := get(OpStructure, "/archivestructure", url.Values{"lazy": {"true"}})
-	err := s.once(ctx, r, func(resp *http.Response) error {
-		discard(resp.Body)
-		return nil
-	})
+	r.top = true
+	err := s.once(ctx, r, decoding(r, func(j *jsonReader) error {
+		_, err := (&folderReader{jsonReader: j, lazy: true, had: func() bool { return s.had(ctx) }}).structure()
+		return err
+	}))
 	if err != nil {
 		s.log.WithError(err).Debug("probe of the service")
 	}
 	return err
+}
+
+// had reports whether the top of the archive has listed something before to the client itself.
+func (s *sender) had(ctx context.Context) bool {
+	return s.known != nil && (s.people.Load() == nil || !s.of(ctx).some) && s.known()
 }
 
 // backoff spaces out repetitions: from 100 ms, doubled up to 1 s, half more or less at random.
@@ -266,6 +277,8 @@ func (p repetition) allows(e *archive.Error) bool {
 		return e.Kind == archive.KindUnreachable || e.Status == http.StatusTooManyRequests
 	}
 	switch e.Kind {
+	case archive.KindForeign: // a page, or another form, comes again
+		return e.Status/100 == 5
 	case archive.KindBusy, archive.KindServer, archive.KindUnreachable, archive.KindInterrupted, archive.KindTimeout:
 		return true
 	}

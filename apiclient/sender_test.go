@@ -94,7 +94,7 @@ func TestWhatIsRepeated(t *testing.T) {
 		{"reading, stalled once", list, hang, 1, 2, 0},
 		{"reading, stalled twice", list, hang, 2, 2, archive.KindTimeout},
 		{"reading, not found", list, answer(404, "", ""), 1, 1, archive.KindNotFound},
-		{"reading, broken JSON", list, answer(200, "", "[{]"), 1, 1, archive.KindProtocol},
+		{"reading, broken JSON", list, answer(200, "", "[{]"), 1, 1, archive.KindForeign},
 		{"reading, forbidden", list, answer(403, "", ""), 1, 1, archive.KindForbidden},
 		{"reading, no room", list, answer(507, "", ""), 1, 1, archive.KindServer},
 		{"keywords, no room", keywords, answer(507, "", ""), 1, 1, archive.KindServer},
@@ -116,7 +116,7 @@ func TestWhatIsRepeated(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var sent atomic.Int32
-				c := newBubbleService(t, failing(&sent, tc.times, tc.fail, "[]"))
+				c := newBubbleService(t, standing(failing(&sent, tc.times, tc.fail, "[]")))
 				err := tc.call(t.Context(), c)
 				if archive.KindOf(err) != tc.kind || (err == nil) != (tc.kind == 0) {
 					t.Errorf("error is %v, want %v", err, tc.kind)

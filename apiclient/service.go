@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"mime"
 	"net/http"
 	"strconv"
 	"strings"
@@ -36,21 +35,36 @@ func (s *service) exchange(ctx context.Context, r *request, read func(*http.Resp
 	if r.invalid != nil {
 		return &archive.Error{Op: r.op.doing, Kind: archive.KindInvalid, Err: r.invalid}
 	}
-	if !r.op.is(optional) {
-		return s.sender.repeat(ctx, r, read)
-	}
-	if s.support.lacks(r.op, r.document) {
+	if r.op.is(optional) && s.support.lacks(r.op, r.document) {
 		return &archive.Error{Op: r.op.doing, Kind: archive.KindUnsupported, Err: errRemembered}
 	}
 	err := s.sender.repeat(ctx, r, read)
+	if errors.Is(err, errWebPage) && r.op.is(returnsContent) {
+		if r.page = s.sender.probe(ctx) == nil; r.page {
+			err = s.sender.repeat(ctx, r, read)
+		}
+	}
 	var e *archive.Error
 	switch {
+	case !r.op.is(optional):
 	case err == nil:
 		s.support.learn(r.op, SupportYes)
 	case errors.As(err, &e) && e.Status != 0:
 		s.judge(ctx, r, e)
 	}
+	s.confirm(ctx, r, err)
 	return err
+}
+
+// confirm asks whether the service is there at all, if err says that it lacks something.
+func (s *service) confirm(ctx context.Context, r *request, err error) {
+	var e *archive.Error
+	if archive.KindOf(err) != archive.KindNotFound || r.op.is(rare) || !errors.As(err, &e) {
+		return
+	}
+	if gone := s.sender.probe(ctx); archive.Away(gone) {
+		e.Kind, e.Err = archive.KindForeign, gone
+	}
 }
 
 // judge tells a missing operation from a missing document. 405 and 501 are about the operation;
@@ -96,16 +110,16 @@ const (
 	smallLimit = 1 << 20  // ids, metadata
 )
 
-var errWebPage = errors.New("the answer is a web page: is the base URL right, or does a proxy ask for a login?")
-
 // stream sends r and has decode read the JSON value of its answer; decode runs anew for each
 // repetition. Anything after the value is an error.
 func (s *service) stream(ctx context.Context, r *request, decode func(*jsonReader) error) error {
-	return s.exchange(ctx, r, func(resp *http.Response) error {
+	return s.exchange(ctx, r, decoding(r, decode))
+}
+
+// decoding returns a reader of answers to r that has decode read their JSON value.
+func decoding(r *request, decode func(*jsonReader) error) func(*http.Response) error {
+	return func(resp *http.Response) error {
 		defer discard(resp.Body)
-		if isWebPage(resp) {
-			return unexpected(r.op, resp, errWebPage)
-		}
 		reader, err := newJSONReader(resp.Body)
 		if err == nil {
 			err = decode(reader)
@@ -114,7 +128,7 @@ func (s *service) stream(ctx context.Context, r *request, decode func(*jsonReade
 			err = reader.end()
 		}
 		return unexpected(r.op, resp, err)
-	})
+	}
 }
 
 // whole sends r and returns the body of its answer, of at most limit bytes.
@@ -122,31 +136,37 @@ func (s *service) whole(ctx context.Context, r *request, limit int64) ([]byte, e
 	var text []byte
 	err := s.exchange(ctx, r, func(resp *http.Response) error {
 		defer discard(resp.Body)
-		if isWebPage(resp) {
-			return unexpected(r.op, resp, errWebPage)
-		}
 		var err error
 		if text, err = io.ReadAll(io.LimitReader(resp.Body, limit+1)); err == nil && int64(len(text)) > limit {
 			err = fmt.Errorf("the answer is longer than %d bytes", limit)
 		}
-		if text = trimBOM(text); err == nil && startsMarkup(text) {
-			err = errWebPage
-		}
+		text = trimBOM(text)
 		return unexpected(r.op, resp, err)
 	})
 	return text, err
 }
 
-// acknowledge sends r, of whose answer only the status counts.
+// acknowledge sends r, of whose answer only the status counts, and that it is the service's.
 func (s *service) acknowledge(ctx context.Context, r *request) error {
-	return s.exchange(ctx, r, func(resp *http.Response) error {
+	var text []byte
+	err := s.exchange(ctx, r, func(resp *http.Response) error {
 		defer discard(resp.Body)
-		text, _ := io.ReadAll(io.LimitReader(resp.Body, drainLimit)) // a broken body is no failure
-		if isWebPage(resp) || startsMarkup(trimBOM(text)) {
-			return unexpected(r.op, resp, errWebPage)
-		}
+		text, _ = io.ReadAll(io.LimitReader(resp.Body, drainLimit)) // a broken body is no failure
 		return nil
 	})
+	if err == nil && bytes.IndexAny(bytes.TrimSpace(trimBOM(text)), "{[n") == 0 {
+		err = s.vouched(ctx, r.op)
+	}
+	return err
+}
+
+// vouched returns an error unless the service is there: something in between can answer a change with
+// JSON that says nothing.
+func (s *service) vouched(ctx context.Context, op Operation) error {
+	if gone := s.sender.probe(ctx); archive.Away(gone) {
+		return &archive.Error{Op: op.doing, Kind: archive.KindForeign, Err: gone}
+	}
+	return nil
 }
 
 // decode sends r and decodes the JSON of its answer, of at most limit bytes, into v. It returns
@@ -199,13 +219,11 @@ func unexpected(op Operation, resp *http.Response, err error) error {
 	if err == nil || errors.As(err, &e) {
 		return err
 	}
-	return &archive.Error{Op: op.doing, Kind: archive.KindProtocol, Status: resp.StatusCode, Err: err}
-}
-
-// isWebPage reports whether resp says that it is HTML.
-func isWebPage(resp *http.Response) bool {
-	media, _, err := mime.ParseMediaType(resp.Header.Get("Content-Type"))
-	return err == nil && (media == "text/html" || media == "application/xhtml+xml")
+	kind := archive.KindProtocol
+	if op.is(listing) {
+		kind = archive.KindForeign
+	}
+	return &archive.Error{Op: op.doing, Kind: kind, Status: resp.StatusCode, Err: err}
 }
 
 // idAnswer is the answer of an operation that creates something.

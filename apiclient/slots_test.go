@@ -28,7 +28,7 @@ func (h *held) serve(w http.ResponseWriter, r *http.Request) {
 	if h.all || strings.HasSuffix(r.URL.Path, "/pdf") || strings.HasSuffix(r.URL.Path, "/data") {
 		<-h.release
 	}
-	reply(w, http.StatusOK, mediaJSON, "[]")
+	reply(w, http.StatusOK, "text/plain", "[]")
 }
 
 // download fetches a document and gives its slot back.

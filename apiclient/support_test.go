@@ -62,14 +62,14 @@ func TestMissingOperations(t *testing.T) {
 			}
 			t.Run(call.name+" "+tc.name, func(t *testing.T) {
 				requests := 0
-				c := newService(t, func(w http.ResponseWriter, r *http.Request) {
+				c := newService(t, standing(func(w http.ResponseWriter, r *http.Request) {
 					requests++
 					if strings.HasSuffix(r.URL.Path, "/data") {
 						reply(w, tc.data, mediaJSON, `{"id":4}`)
 						return
 					}
 					reply(w, tc.status, "", "")
-				})
+				}))
 				for range 2 {
 					wantKind(t, call.call(t.Context(), c), op, tc.kind)
 				}
@@ -102,7 +102,7 @@ func TestOneDocumentWithoutContent(t *testing.T) {
 		} {
 			t.Run(op.name+" "+name, func(t *testing.T) {
 				requests := 0
-				c := newService(t, func(w http.ResponseWriter, r *http.Request) {
+				c := newService(t, standing(func(w http.ResponseWriter, r *http.Request) {
 					requests++
 					id := strings.Split(r.URL.Path, "/")[2]
 					switch {
@@ -113,7 +113,7 @@ func TestOneDocumentWithoutContent(t *testing.T) {
 					default:
 						reply(w, http.StatusOK, "", "x")
 					}
-				})
+				}))
 				for i, doc := range []archive.ID{4, 5, 4} {
 					if err := call(t.Context(), c, doc); archive.KindOf(err) != tc.kinds[i] {
 						t.Errorf("call %d, of document %d: %v, want %s", i, doc, err, tc.kinds[i])
@@ -130,13 +130,13 @@ func TestOneDocumentWithoutContent(t *testing.T) {
 func TestSupportIsForgottenAndLearnedAnew(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		status := http.StatusNotImplemented
-		c := newBubbleService(t, func(w http.ResponseWriter, r *http.Request) {
+		c := newBubbleService(t, standing(func(w http.ResponseWriter, r *http.Request) {
 			if strings.HasSuffix(r.URL.Path, "/data") {
 				reply(w, http.StatusOK, mediaJSON, `{"id":4}`)
 				return
 			}
 			reply(w, status, "", "x")
-		})
+		}))
 		ask := readAll(archive.Original)
 		wantKind(t, ask(t.Context(), c), OpOriginal, archive.KindUnsupported)
 		status = http.StatusOK
@@ -167,7 +167,7 @@ func TestSupportIsForgottenAndLearnedAnew(t *testing.T) {
 // TestHeadProvesTheContent asks for the head of one document and then for the content of
 // another, which is not there although its data are.
 func TestHeadProvesTheContent(t *testing.T) {
-	c := newService(t, func(w http.ResponseWriter, r *http.Request) {
+	c := newService(t, standing(func(w http.ResponseWriter, r *http.Request) {
 		switch {
 		case strings.HasSuffix(r.URL.Path, "/data"):
 			reply(w, http.StatusOK, mediaJSON, `{"id":4}`)
@@ -176,7 +176,7 @@ func TestHeadProvesTheContent(t *testing.T) {
 		default:
 			reply(w, http.StatusNotFound, "", "")
 		}
-	})
+	}))
 	for as, op := range map[archive.Representation]Operation{archive.Original: OpOriginal, archive.PDF: OpPDF} {
 		if _, err := c.ContentInfo(t.Context(), 5, as); err != nil {
 			t.Fatal(err)
@@ -190,10 +190,10 @@ func TestHeadProvesTheContent(t *testing.T) {
 
 func TestOperationsOfTheSpecificationAreAlwaysThere(t *testing.T) {
 	requests := 0
-	c := newService(t, func(w http.ResponseWriter, _ *http.Request) {
+	c := newService(t, standing(func(w http.ResponseWriter, _ *http.Request) {
 		requests++
 		reply(w, http.StatusNotFound, "", "")
-	})
+	}))
 	for range 2 {
 		wantKind(t, c.SetAutoExport(t.Context(), 4, true), OpAutoExportSet, archive.KindNotFound)
 		_, err := c.Data(t.Context(), 4)

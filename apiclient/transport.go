@@ -3,31 +3,59 @@ package apiclient
 import (
 	"crypto/tls"
 	"crypto/x509"
-	"errors"
 	"fmt"
 	"net"
 	"net/http"
 	"net/url"
 	"os"
+	"slices"
+	"strings"
 	"time"
+
+	"golang.org/x/net/http/httpproxy"
 )
 
 // longestDial bounds making a connection, and its TLS handshake.
 const longestDial = 10 * time.Second
 
-// errProxy replaces the cause, which quotes the proxy's address with its password.
-var errProxy = errors.New("the proxy address in the environment is not valid")
+// ProxyNone is the Config.Proxy of a client that uses no proxy, whatever the environment says.
+const ProxyNone = "none"
 
-// newTransport returns the connection pool of cfg: HTTP/2 if the service has it, proxies from
-// the environment, as many idle connections as requests in flight. It notes them in made.
-func newTransport(cfg Config, made *connections) (*http.Transport, error) {
+// proxyOf returns the proxy for requests to base, nil for none, and its name for messages. The error does
+// not quote the address, which may have a password.
+func proxyOf(setting string, base *url.URL) (proxy *url.URL, name string, err error) {
+	from, form := "--proxy", "no address of the form http://HOST:PORT"
+	switch {
+	case setting == ProxyNone:
+	case setting == "":
+		from = strings.ToUpper(base.Scheme) + "_PROXY"
+		form = from + " of the environment is " + form
+		proxy, err = httpproxy.FromEnvironment().ProxyFunc()(base)
+	case strings.Contains(setting, "://"):
+		proxy, err = url.Parse(setting)
+	default:
+		proxy, err = url.Parse("http://" + setting)
+	}
+	if proxy == nil && err == nil {
+		return nil, "", nil
+	}
+	if err != nil || proxy.Hostname() == "" || proxy.Port() != "" && !isPort(proxy.Port()) || strings.TrimSuffix(proxy.Path, "/") != "" ||
+		!slices.Contains([]string{"http", "https", "socks5", "socks5h"}, proxy.Scheme) {
+		return nil, "", unusable(SettingProxy, "%s", form)
+	}
+	return proxy, proxy.Scheme + "://" + proxy.Host + " (" + from + ")", nil
+}
+
+// newTransport returns the connection pool of cfg: HTTP/2 if the service has it, as many idle
+// connections as requests in flight. It notes them in made.
+func newTransport(cfg Config, proxy *url.URL, made *connections) (*http.Transport, error) {
 	tlsConfig, err := newTLS(cfg)
 	if err != nil {
 		return nil, err
 	}
 	dialer := &net.Dialer{Timeout: min(longestDial, cfg.Stall), KeepAlive: 30 * time.Second}
 	return &http.Transport{
-		Proxy:                 environmentProxy,
+		Proxy:                 http.ProxyURL(proxy),
 		DialContext:           made.dialing(dialer.DialContext),
 		TLSClientConfig:       tlsConfig,
 		TLSHandshakeTimeout:   min(longestDial, cfg.Stall),
@@ -40,14 +68,6 @@ func newTransport(cfg Config, made *connections) (*http.Transport, error) {
 		// A stalled request does not close a dead HTTP/2 connection. Pings do.
 		HTTP2: &http.HTTP2Config{SendPingTimeout: 15 * time.Second, PingTimeout: 10 * time.Second},
 	}, nil
-}
-
-func environmentProxy(r *http.Request) (*url.URL, error) {
-	proxy, err := http.ProxyFromEnvironment(r)
-	if err != nil {
-		return nil, errProxy
-	}
-	return proxy, nil
 }
 
 // newTLS returns the TLS settings of cfg: at least TLS 1.2, the system's certificates

@@ -7,6 +7,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/pem"
+	"errors"
 	"io"
 	"log"
 	"math/big"
@@ -128,7 +129,7 @@ func TestRedirects(t *testing.T) {
 			if r.Header.Get("API-Key") != testKey {
 				t.Error("the key is missing after a redirect")
 			}
-			reply(w, http.StatusOK, mediaJSON, `{}`)
+			reply(w, http.StatusOK, mediaJSON, `{"inboxes":[]}`)
 		}
 	}
 	for _, tc := range []struct {
@@ -159,7 +160,7 @@ func TestRedirects(t *testing.T) {
 				}
 				return
 			}
-			wantKind(t, err, op, archive.KindProtocol)
+			wantKind(t, err, op, archive.KindForeign)
 			if !strings.Contains(err.Error(), tc.want) {
 				t.Errorf("error is %q, want %q", err, tc.want)
 			}
@@ -176,5 +177,78 @@ func TestALoginPageIsNoContent(t *testing.T) {
 		reply(w, http.StatusOK, "text/html", "<html>")
 	})
 	_, err := c.Content(t.Context(), archive.ContentRequest{Document: 4, Representation: archive.Original})
-	wantKind(t, err, OpOriginal, archive.KindProtocol)
+	wantKind(t, err, OpOriginal, archive.KindForeign)
+}
+
+// Requests go through the proxy that is set, or that of the environment, and errors name it without
+// its credentials.
+func TestProxies(t *testing.T) {
+	var seen []string
+	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		seen = append(seen, r.URL.Host+" "+r.Header.Get("Proxy-Authorization"))
+		if r.URL.Host == "busy.test" {
+			reply(w, http.StatusBadGateway, "text/html", "<h1>no route</h1>")
+			return
+		}
+		reply(w, http.StatusOK, mediaJSON, `{"folders":[]}`)
+	}))
+	t.Cleanup(proxy.Close)
+	address := strings.TrimPrefix(proxy.URL, "http://")
+	const secret = "hunter2"
+	for name, tc := range map[string]struct {
+		host, setting, environment, none string
+		want                             string // the name of the proxy
+		fails                            string
+	}{
+		"none":                          {host: "127.0.0.1:9"},
+		"set":                           {host: "archive.test", setting: "http://" + address, want: proxy.URL + " (--proxy)"},
+		"set without a scheme":          {host: "archive.test", setting: address, want: proxy.URL + " (--proxy)"},
+		"set, with a login":             {host: "archive.test", setting: "http://anna:" + secret + "@" + address, want: proxy.URL + " (--proxy)"},
+		"of the environment":            {host: "archive.test", environment: "http://anna:" + secret + "@" + address, want: proxy.URL + " (HTTP_PROXY)"},
+		"set against the environment":   {host: "archive.test", setting: address, environment: "http://127.0.0.1:9", want: proxy.URL + " (--proxy)"},
+		"none for that host":            {host: "127.0.0.1:9", environment: proxy.URL, none: "127.0.0.1"},
+		"none against the environment":  {host: "127.0.0.1:9", setting: ProxyNone, environment: proxy.URL},
+		"one that does not reach it":    {host: "busy.test", setting: address, want: proxy.URL + " (--proxy)", fails: "no answer of the service through the proxy " + proxy.URL + " (--proxy) (HTTP 502)"},
+		"one that is not there":         {host: "archive.test", setting: "anna:" + secret + "@127.0.0.1:9", want: "http://127.0.0.1:9 (--proxy)", fails: "unreachable through the proxy http://127.0.0.1:9 (--proxy): connection refused"},
+		"one that is not there, of old": {host: "archive.test", environment: "http://127.0.0.1:9", want: "http://127.0.0.1:9 (HTTP_PROXY)", fails: "unreachable through the proxy http://127.0.0.1:9 (HTTP_PROXY): connection refused"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			seen = nil
+			t.Setenv("HTTP_PROXY", tc.environment)
+			t.Setenv("NO_PROXY", tc.none)
+			c := newClient(t, Config{BaseURL: "http://" + tc.host, Credentials: Credentials{APIKey: testKey}, Proxy: tc.setting, RetryFor: -1})
+			t.Cleanup(c.sender.http.CloseIdleConnections)
+			_, err := c.Structure(t.Context(), 0, true)
+			if c.Proxy() != tc.want {
+				t.Errorf("the proxy is %q, want %q", c.Proxy(), tc.want)
+			}
+			if tc.want == "" != (len(seen) == 0) && tc.fails == "" {
+				t.Errorf("it was asked for %q", seen)
+			}
+			switch {
+			case tc.fails != "" && (err == nil || !strings.Contains(err.Error(), tc.fails)):
+				t.Errorf("error is %v, want %q", err, tc.fails)
+			case tc.fails == "" && tc.want != "" && err != nil:
+				t.Error(err)
+			}
+			if err != nil && strings.Contains(err.Error(), secret) {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+func TestProxiesThatAreNone(t *testing.T) {
+	for _, wrong := range []string{
+		"http://otto:secret 42@proxy:3128", "ftp://otto:secret@proxy", "http://", "otto:secret@proxy:port", "proxy:0", "http://otto:secret@proxy/path", "://",
+	} {
+		for name, from := range map[string]string{"": "HTTPS_PROXY of the environment is no address", wrong: "proxy: no address"} {
+			t.Setenv("HTTPS_PROXY", wrong)
+			_, err := New(Config{BaseURL: "https://archive.test", Credentials: Credentials{APIKey: testKey}, Proxy: name})
+			var setting *SettingError
+			if !errors.As(err, &setting) || setting.Setting != SettingProxy || !strings.Contains(err.Error(), from) || strings.Contains(err.Error(), "secret") {
+				t.Errorf("%q as %s: %v", wrong, from, err)
+			}
+		}
+	}
 }

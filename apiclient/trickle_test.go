@@ -46,7 +46,7 @@ func TestAnAnswerThatTricklesIsATimeout(t *testing.T) {
 			_, err := c.Documents(ctx, 7, archive.ListOptions{})
 			return err
 		}, 2, false},
-		{"folders", trickle(mediaJSON, long+"{}"), func(ctx context.Context, c *Client) error {
+		{"folders", trickle(mediaJSON, long+`{"folders":[]}`), func(ctx context.Context, c *Client) error {
 			_, err := c.Structure(ctx, 0, true)
 			return err
 		}, 2, false},
@@ -67,7 +67,7 @@ func TestAnAnswerThatTricklesIsATimeout(t *testing.T) {
 			}
 			return &archive.Error{Kind: archive.KindTimeout} // as far as this test is concerned
 		}, 1, false},
-		{"content", trickle(mediaJSON, long), func(ctx context.Context, c *Client) error {
+		{"content", trickle("application/pdf", long), func(ctx context.Context, c *Client) error {
 			content, err := c.Content(ctx, archive.ContentRequest{Document: 7, Representation: archive.PDF})
 			if err != nil {
 				return err

@@ -32,7 +32,11 @@ func (c *Client) Upload(ctx context.Context, upload archive.Upload, file archive
 	r := postFile(OpFileUpload, "/file-upload", uploadFields(upload), upload.Name, file)
 	r.requireID(upload.Folder).refuse(upload.CheckAttributes()).requireText(upload.AttributeTexts()...).requireText(upload.Name)
 	answer, err := c.service.create(ctx, r)
-	return answer.id(), err
+	id := answer.id()
+	if err == nil && id == 0 {
+		err = c.service.vouched(ctx, r.op)
+	}
+	return id, err
 }
 
 // uploadFields returns the fields of the form. An attribute's field has its name, except for

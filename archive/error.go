@@ -41,6 +41,9 @@ const (
 	KindUnsupported
 	// KindProtocol: the answer is not one that the operation is specified to have.
 	KindProtocol
+	// KindForeign: the answer is not one of the service, but of something in between: a proxy whose
+	// service is away, a login page, another server. The request may have taken effect.
+	KindForeign
 
 	kindEnd // must be the last
 )
@@ -69,6 +72,7 @@ var kindNames = [...]string{
 	KindTimeout:      "timed out",
 	KindUnsupported:  "not supported by this service",
 	KindProtocol:     "unexpected answer",
+	KindForeign:      "no answer of the service",
 }
 
 // String is the kind in words.
@@ -89,6 +93,8 @@ type Error struct {
 	Status int
 	// Detail is the service's message, Printable, at most 4 KiB.
 	Detail string
+	// Proxy is that through which the service was not reached, without its credentials; empty for none.
+	Proxy string
 	// RetryAfter is the wait that the service asked for, 0 for none.
 	RetryAfter time.Duration
 	// Person is the user of this machine with whose credentials it was refused, Printable; empty for
@@ -108,6 +114,9 @@ func (e *Error) Error() string {
 	}
 	if e.Person != "" {
 		s += " for the user " + e.Person + " of this machine"
+	}
+	if e.Proxy != "" {
+		s += " through the proxy " + e.Proxy
 	}
 	if e.Status != 0 {
 		s += fmt.Sprintf(" (HTTP %d)", e.Status)
@@ -166,7 +175,7 @@ func Doubtful(err error) bool {
 		return false
 	}
 	switch KindOf(err) {
-	case KindServer, KindInterrupted, KindTimeout, KindProtocol, KindOther, KindBusy:
+	case KindServer, KindInterrupted, KindTimeout, KindProtocol, KindForeign, KindOther, KindBusy:
 		return true
 	}
 	return false
@@ -176,7 +185,7 @@ func Doubtful(err error) bool {
 // shown.
 func Away(err error) bool {
 	switch KindOf(err) {
-	case KindBusy, KindServer, KindUnreachable, KindInterrupted, KindTimeout:
+	case KindBusy, KindServer, KindUnreachable, KindInterrupted, KindTimeout, KindForeign:
 		return true
 	}
 	return false

@@ -308,6 +308,12 @@ func (k *Known) Folders() Store[archive.ID, archive.Structure] {
 	return &shelf[archive.ID, archive.Structure]{k, foldersBucket, idKey, structureForm}
 }
 
+// HasTop reports whether the top of the archive is known, and lists something.
+func (k *Known) HasTop() bool {
+	top, _, _ := k.Folders().Load(0)
+	return len(top.Folders) > 0
+}
+
 // Documents keeps the document lists that were fetched with these options.
 func (k *Known) Documents(options archive.ListOptions) Store[archive.ID, []archive.Document] {
 	view := viewKey(options)

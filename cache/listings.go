@@ -233,6 +233,15 @@ func (l *Listings[K, V]) Peek(key K) (Entry[V], bool) {
 	return entry, ok
 }
 
+// Last returns the last answer of key, however old, from memory or else from the store.
+func (l *Listings[K, V]) Last(key K) (value V, known bool) {
+	if entry, ok := l.Peek(key); ok || l.store == nil {
+		return entry.Value, ok
+	}
+	value, _, known = l.store.Load(key)
+	return value, known
+}
+
 // Stats returns the counters since the start.
 func (l *Listings[K, V]) Stats() ListingsStats {
 	l.mu.Lock()

@@ -124,11 +124,11 @@ func TestAsyncWaitsForTheService(t *testing.T) {
 }
 
 // Every end in doubt, on every service: an accepted file is archived once, or stays as failed if
-// the service does not reveal enough.
+// the service does not reveal enough. A login page is no answer of the service, so it is waited out.
 func TestAsyncUploadsTakeEffectOnce(t *testing.T) {
 	t.Parallel()
 	silent := map[string]bool{"no external ids": true, "neither": true, "answers without id": true}
-	refuses := map[string]bool{"refused": true, "a login page": true}
+	refuses := map[string]bool{"refused": true}
 	for failName, fail := range failures {
 		for svcName, cfg := range services {
 			t.Run(failName+"/"+svcName, func(t *testing.T) {

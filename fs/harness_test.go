@@ -105,6 +105,7 @@ func (m *mounted) open() error {
 	m.close = append(m.close, o.Facts.Close)
 	o.Known = get(cache.OpenKnown(filepath.Join(m.state, "known.db"), log))(m.t)
 	m.close = append(m.close, o.Known.Close)
+	client.Expect(o.Known.HasTop)
 	o.State = get(state.Open(filepath.Join(m.state, "state.db")))(m.t)
 	m.close = append(m.close, o.State.Close)
 	o.Spool = get(spool.Open(spool.Options{Dir: filepath.Join(m.state, "spool"), Log: log, RetryFor: o.RetryFor, Now: m.clock, Fault: m.fault, RedoSize: logSize}))(m.t)

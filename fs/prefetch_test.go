@@ -62,7 +62,6 @@ func TestWalkAsksForManyFoldersAtOnce(t *testing.T) {
 		"no folder ids":               {cfg: hostile.Config{List: hostile.ListShape{FolderID: hostile.Absent}}, most: folders + 20},
 		"null folder ids":             {cfg: hostile.Config{List: hostile.ListShape{FolderID: hostile.Null}}, most: folders + 20},
 		"no recursion":                {cfg: hostile.Config{List: hostile.ListShape{NotRecursive: true}}, most: folders + 20},
-		"null instead of empty lists": {cfg: hostile.Config{List: hostile.ListShape{EmptyNull: true}}, most: 14},
 		"the structure fails once":    {fault: hostile.Fault{Path: "/archivestructure", Nth: 4, Do: hostile.Answer(400, "no")}, most: 20},
 		"the list fails once":         {fault: hostile.Fault{Path: "/document/list", Nth: 4, Do: hostile.Answer(400, "no")}, most: folders + 20},
 	} {

@@ -275,6 +275,10 @@ func TestConfigCheck(t *testing.T) {
 				"FILE:5: base-url: a port is a number from 1 to 65535\n",
 		},
 		{
+			"a proxy that is none", "[profile.a]\nbase-url = \"https://archive.example\"\nproxy = \"proxy:99999\"\n",
+			"FILE:3: proxy: no address of the form http://HOST:PORT\n",
+		},
+		{
 			"a certificate without its key", "base-url = \"https://archive.example\"\n[profile.a]\nclient-cert = \"/cert\"\n",
 			"FILE:3: profile a: --client-cert and --client-key go together: give both or none\n",
 		},

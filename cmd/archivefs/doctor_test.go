@@ -112,7 +112,7 @@ func TestDoctorFindsWhatIsWrong(t *testing.T) {
 	}{
 		{"wrong key", refusing(t), "credentials", "the service refuses them (an API key): list the folders: ", "check the API key"},
 		{"nobody there", "http://127.0.0.1:1", "reachability", "cannot be reached: ", "check --base-url and the network"},
-		{"something else there", web.URL, "service", "it does not answer as an archive service does", "check --base-url: what answers there is no archive service"},
+		{"something else there", web.URL, "service", "it does not answer as an archive service does", "check --base-url and the network: what answers there is not the archive service"},
 		{"http for https", strings.Replace(web.URL, "http", "https", 1), "reachability", "cannot be reached", "the service speaks http: write --base-url " + web.URL},
 	}
 	for _, tt := range tests {
@@ -187,6 +187,35 @@ func TestDoctorOfCertificates(t *testing.T) {
 			all := diagnose(t, args...)
 			wantFinding(t, all, "TLS", tt.level, tt.text, tt.do)
 			wantFinding(t, all, "reachability", doctor.OK, url, "")
+		})
+	}
+}
+
+// Doctor names the proxy, and says that a unit does not have that of the environment.
+func TestDoctorOfProxies(t *testing.T) {
+	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, `{"folders":[]}`) }))
+	t.Cleanup(proxy.Close)
+	for name, tt := range map[string]struct {
+		environment, option string
+		level               doctor.Level
+		text                string
+	}{
+		"none":               {"", "none", doctor.OK, "none"},
+		"by the environment": {proxy.URL, "", doctor.Warning, proxy.URL + " (HTTP_PROXY)"},
+		"by the option":      {"", strings.Replace(proxy.URL, "//", "//otto:geheim@", 1), doctor.OK, proxy.URL + " (--proxy)"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			isolate(t)
+			t.Setenv("HTTP_PROXY", tt.environment)
+			args := []string{"--base-url", "http://archive.test", "--api-key", "k-geheim", "--retry-for", "0s"}
+			if tt.option != "" {
+				args = append(args, "--proxy", tt.option)
+			}
+			all := diagnose(t, args...)
+			wantFinding(t, all, "proxy", tt.level, tt.text, "")
+			if tt.text != "none" {
+				wantFinding(t, all, "reachability", doctor.OK, "archive.test", "")
+			}
 		})
 	}
 }

@@ -78,6 +78,10 @@ func TestMountOnAServiceThatIsNotTrusted(t *testing.T) {
 	wantCure(t, plain, "if the service speaks https, write --base-url "+service.URL+"/api/v2")
 }
 
+func TestMountThroughAProxyThatIsNotThere(t *testing.T) {
+	wantCure(t, "https://archive.test", "check --proxy (none for a service that is reached without one), --base-url and the network", "--proxy=127.0.0.1:9", "--retry-for=0s")
+}
+
 func TestMountOverHTTPSOfAServiceThatSpeaksHTTP(t *testing.T) {
 	service := httptest.NewServer(http.NotFoundHandler())
 	t.Cleanup(service.Close)

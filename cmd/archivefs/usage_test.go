@@ -86,6 +86,7 @@ func TestMountWrongUsage(t *testing.T) {
 		{"address without a scheme", []string{".", "--base-url=archive.example", key}, "--base-url: add http:// or https://"},
 		{"address of digits without a scheme", []string{".", "--base-url=127.0.0.1:8081", key}, "--base-url: add http:// or https://"},
 		{"address of another scheme", []string{".", "--base-url=ftp://archive.example", key}, "--base-url: "},
+		{"proxy that is none", []string{".", service, key, "--proxy=ftp://x"}, "--proxy: no address of the form http://HOST:PORT"},
 		{"CA file that is missing", []string{".", service, key, "--ca-file=/nowhere/ca"}, "--ca-file: open /nowhere/ca"},
 		{"client certificate without its key", []string{"DIR", service, key, "--client-cert=c"}, "--client-cert and --client-key"},
 		{"key without its client certificate", []string{"DIR", service, key, "--client-key=c"}, "--client-cert and --client-key"},

@@ -218,6 +218,7 @@ func TestService(t *testing.T) {
 		{"no TLS on this machine", "http://[::1]:80/api/v2", with(func(a *doctor.Answer) { a.TLS = nil }), nil, "TLS", doctor.OK, "none, and none is needed on this machine", ""},
 		{"wrong key", base, &good, failed(archive.KindUnauthorized), "credentials", doctor.Failure, "~the service refuses them (an API key): ", "check the API key, and the user with password or the Cloud-ID that go with it"},
 		{"not allowed", base, &good, failed(archive.KindForbidden), "credentials", doctor.Failure, "~the service refuses them", "~check the API key"},
+		{"a login page", base, &good, failed(archive.KindForeign), "service", doctor.Failure, "~it does not answer as an archive service does: ", "check --base-url and the network: what answers there is not the archive service"},
 		{"another service", base, &good, failed(archive.KindProtocol), "service", doctor.Failure, "~it does not answer as an archive service does: ", "check --base-url: what answers there is no archive service"},
 		{"a broken service", base, &good, failed(archive.KindServer), "service", doctor.Failure, "~it has a problem of its own: ", "try again later, or ask who runs it"},
 		{"clock behind", base, with(func(a *doctor.Answer) { a.Date = now.Add(time.Hour) }), nil, "clock", doctor.Warning, "this machine is 1h0m0s behind the service", "~set the clock"},

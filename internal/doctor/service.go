@@ -88,7 +88,7 @@ func accepted(base, caller string, err error) Finding {
 		return Fine(check, "the service takes them ("+caller+")")
 	case kind == archive.KindUnauthorized, kind == archive.KindForbidden:
 		return Fail(check, fmt.Sprintf("the service refuses them (%s): %v", caller, err), Cure(base, err))
-	case kind == archive.KindNotFound, kind == archive.KindUnsupported, kind == archive.KindProtocol, kind == archive.KindInvalid:
+	case kind == archive.KindNotFound, kind == archive.KindUnsupported, kind == archive.KindProtocol, kind == archive.KindInvalid, kind == archive.KindForeign:
 		return Fail("service", fmt.Sprintf("it does not answer as an archive service does: %v", err), Cure(base, err))
 	}
 	return Fail("service", fmt.Sprintf("it has a problem of its own: %v", err), "try again later, or ask who runs it")

@@ -31,6 +31,7 @@ var ofKind = map[archive.Kind]syscall.Errno{
 	archive.KindTimeout:      syscall.ETIMEDOUT,
 	archive.KindUnsupported:  syscall.ENOTSUP,
 	archive.KindProtocol:     syscall.EIO,
+	archive.KindForeign:      syscall.EIO,
 }
 
 // Of returns the errno of an error. The first match wins: nil; an error of the service, by its Kind

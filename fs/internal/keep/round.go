@@ -222,7 +222,7 @@ func (p *plan) fail(err error) {
 // was requested.
 func isAway(err error) bool {
 	switch archive.KindOf(err) {
-	case archive.KindUnreachable, archive.KindBusy, archive.KindUnauthorized:
+	case archive.KindUnreachable, archive.KindForeign, archive.KindBusy, archive.KindUnauthorized:
 		return true
 	}
 	return false

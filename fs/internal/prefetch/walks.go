@@ -168,8 +168,10 @@ func (p *Walks) Structure(ctx context.Context, top archive.ID) ([]archive.Folder
 	if list := s.Folders; len(list) == 1 && list[0].ID == top { // top itself in place of its children
 		s.Folders = list[0].Children
 	}
-	grown := map[archive.ID]subtree{}
-	plant(grown, offers, top, s, p.o.Now())
+	grown := map[archive.ID]subtree{top: {folders: 1, fetched: p.o.Now()}}
+	if len(s.Folders) > 0 { // else what was there before tells whether to believe that
+		plant(grown, offers, top, s, p.o.Now())
+	}
 	p.subtrees.add(grown, p.o.Now())
 	time.AfterFunc(subtreesFor+time.Second, func() { p.subtrees.evict(p.o.Now()) })
 	return s.Folders, nil
@@ -254,7 +256,7 @@ func (p *Walks) offer(offers *cache.Ahead[archive.ID, []archive.Document], top a
 		if lists.Has(id) {
 			continue
 		}
-		if known, ok := p.o.Documents.Peek(id); ok && len(known.Value) > 0 && p.o.Documents.Fresh(id) {
+		if known, ok := p.o.Documents.Peek(id); ok && len(known.Value) > 0 && (lists.Len() == 0 || p.o.Documents.Fresh(id)) {
 			return false
 		}
 	}

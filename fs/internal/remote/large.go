@@ -116,6 +116,10 @@ func (w *largeLists) unfiltered() {
 func (s *Service) listWhole(ctx context.Context, of Folder) ([]archive.Document, error) {
 	begun, doubts := s.Now(), of.Distrust().Doubts
 	docs, err := s.Archive.Documents(ctx, of.ID(), s.List)
+	if err == nil && len(docs) == 0 {
+		had, _ := s.Documents.Last(of.ID())
+		err = s.emptied(ctx, len(had))
+	}
 	if err = s.Answered(err); err == nil && of.Archives() && s.List.CreatedAfter.IsZero() {
 		s.large.note(of.ID(), len(docs), begun, doubts)
 	}

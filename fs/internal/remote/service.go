@@ -142,10 +142,24 @@ func (s *Service) Answered(err error) error {
 // Away returns the error of the last request if the service did not answer it, else nil.
 func (s *Service) Away() *Failure { return s.away.Load() }
 
+// emptied is why an answer that lists nothing, where there was something, is no listing: nil if the top
+// of the archive is there. Something in between can answer with nothing to everything.
+func (s *Service) emptied(ctx context.Context, had int) error {
+	if had == 0 {
+		return nil
+	}
+	_, err := s.Archive.Structure(ctx, 0, true)
+	return err
+}
+
 // ListChildren returns the sub-folders of a folder, from memory while they are fresh.
 func (s *Service) ListChildren(ctx context.Context, folder archive.ID) (cache.Entry[archive.Structure], error) {
 	return s.Children.Get(ctx, folder, func(ctx context.Context) (archive.Structure, error) {
 		children, err := s.Archive.Children(ctx, folder)
+		if err == nil && len(children.Folders) == 0 {
+			had, _ := s.Children.Last(folder)
+			err = s.emptied(ctx, len(had.Folders))
+		}
 		return children, s.Answered(err)
 	})
 }
@@ -154,6 +168,10 @@ func (s *Service) ListChildren(ctx context.Context, folder archive.ID) (cache.En
 func (s *Service) ListInboxes(ctx context.Context) (cache.Entry[archive.Inboxes], error) {
 	return s.Inboxes.Get(ctx, struct{}{}, func(ctx context.Context) (archive.Inboxes, error) {
 		boxes, err := s.Archive.Inboxes(ctx)
+		if err == nil && len(boxes.Inboxes) == 0 {
+			had, _ := s.Inboxes.Last(struct{}{})
+			err = s.emptied(ctx, len(had.Inboxes))
+		}
 		return boxes, s.Answered(err)
 	})
 }

@@ -131,7 +131,7 @@ func TakeSecrets(args []string) []string {
 	return own
 }
 
-// isSecret reports whether the value after the option arg is a secret. The value of -o may contain
+// isSecret reports whether the value after the option arg is a secret. Those of -o and --proxy may contain
 // one.
 func isSecret(arg string) bool {
 	name := strings.TrimLeft(arg, "-")
@@ -143,7 +143,7 @@ func isSecret(arg string) bool {
 			return true
 		}
 	}
-	return name == "o"
+	return name == "o" || name == "proxy"
 }
 
 // holdsSecret reports whether arg is an option with a secret value.

@@ -105,6 +105,7 @@ func ConnectionFlags() []cli.Flag {
 		&cli.DurationFlag{Name: "retry-for", EnvVars: Env("RETRY_FOR"), Value: 3 * time.Second, Usage: "repeat a call for `DURATION` before it fails"},
 		&cli.DurationFlag{Name: "timeout", EnvVars: Env("TIMEOUT"), Value: apiclient.DefaultStall, Usage: "give a request up that is not answered within `DURATION`, or moves less than 1 KiB a second of a content for so long"},
 		&cli.IntFlag{Name: "connections", EnvVars: Env("CONNECTIONS"), Value: 16, Usage: "have at most `N` requests in flight"},
+		&cli.StringFlag{Name: "proxy", EnvVars: Env("PROXY"), DefaultText: "as HTTPS_PROXY and NO_PROXY say", Usage: "call the service through the proxy at `URL`, or through none"},
 		&cli.StringFlag{Name: "ca-file", EnvVars: Env("CA_FILE"), TakesFile: true, Usage: "trust the certificates in `FILE` beside the system's"},
 		&cli.StringFlag{Name: "client-cert", EnvVars: Env("CLIENT_CERT"), TakesFile: true, Usage: "show the service the client certificate in `FILE`"},
 		&cli.StringFlag{Name: "client-key", EnvVars: Env("CLIENT_KEY"), TakesFile: true, Usage: "key of the client certificate in `FILE`"},

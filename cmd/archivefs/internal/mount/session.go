@@ -56,6 +56,7 @@ type clientCloser interface {
 	SetCredentials(cred apiclient.Credentials) error
 	SetPeople(all *apiclient.People) error
 	fs.People
+	Expect(known func() bool)
 	Doubt()
 	Pause(ctx context.Context, grace time.Duration) error
 	Resume()
@@ -121,7 +122,8 @@ func (s *session) open(ctx context.Context) error {
 			return err
 		}
 		s.later(o.Known.Close)
-		if _, _, top := o.Known.Folders().Load(0); top && s.stale {
+		s.client.Expect(o.Known.HasTop)
+		if s.stale && o.Known.HasTop() {
 			s.client.Doubt() // those who used the mount that crashed wait for the next, which has something to show
 		}
 	}
@@ -199,6 +201,7 @@ func (s *session) openService(ctx context.Context) error {
 		}
 		s.later(e.stop)
 		s.local = e.server.ContentFile
+		s.settings.Client.Proxy = apiclient.ProxyNone
 		return s.openClient(e.url, e.credentials)
 	}
 	if err := s.openClient(s.settings.Client.BaseURL, s.settings.Client.Credentials); err != nil {

@@ -131,6 +131,7 @@ func WrongSetting(err error) error {
 		apiclient.SettingBaseURL:  "base-url",
 		apiclient.SettingCloudID:  "cloud-id",
 		apiclient.SettingUser:     "user",
+		apiclient.SettingProxy:    "proxy",
 		apiclient.SettingCAFile:   "ca-file",
 		apiclient.SettingCertFile: "client-cert",
 	}

@@ -265,7 +265,7 @@ func readService(c *cli.Context, s *Mount) error {
 	}
 	s.Client = apiclient.Config{
 		BaseURL: url, Connections: c.Int("connections"), RetryFor: c.Duration("retry-for"), Stall: c.Duration("timeout"), Location: zone,
-		CAFile: c.String("ca-file"), CertFile: c.String("client-cert"), KeyFile: c.String("client-key"),
+		Proxy: c.String("proxy"), CAFile: c.String("ca-file"), CertFile: c.String("client-cert"), KeyFile: c.String("client-key"),
 		UserAgent: "archivefs/" + command.Version(), Person: fs.Person,
 	}
 	s.Fs.ReadAhead = s.Client.Connections / 2 // the others are for requests that a user waits for

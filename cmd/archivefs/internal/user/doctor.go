@@ -280,6 +280,12 @@ func (p *patient) service() []doctor.Finding {
 	defer client.Close()
 	_, err = client.Children(p.c.Context, 0)
 	findings := doctor.Service(client.BaseURL(), p.caller(), answer, err, time.Now())
+	switch name := client.Proxy(); {
+	case name == "" || cfg.Proxy != "":
+		findings = append(findings, doctor.Fine("proxy", cmp.Or(name, "none")))
+	default:
+		findings = append(findings, doctor.Warn("proxy", name+", of this environment", "write proxy into the configuration: a mount by a unit or fstab does not have this environment"))
+	}
 	if p.stranger != nil {
 		findings = slices.DeleteFunc(findings, func(f doctor.Finding) bool { return f.Check == doctor.Credentials })
 		text, do, _ := strings.Cut(p.stranger.Error(), "; ")
