@@ -208,7 +208,7 @@ func TestCompletionOfBash(t *testing.T) {
 		t.Run(strings.Join(tt.words, " "), func(t *testing.T) {
 			const script = `
 				compopt() { :; } # is for the shell that completes
-				source internal/shell/share/archivefs.bash
+				source internal/manual/share/archivefs.bash
 				[[ $(complete -p archivefs) == *_archivefs* ]] || echo 'no completion of archivefs'
 				COMP_WORDS=("$@") COMP_CWORD=$(($# - 1))
 				_archivefs archivefs && echo "${COMPREPLY[*]}"`

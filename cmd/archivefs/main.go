@@ -87,8 +87,20 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	}
 }
 
+// packageFiles writes the files of packages; nil in the program that they install.
+var packageFiles func(newApp func() *cli.App) *cli.Command
+
 func newApp(stdout, stderr io.Writer) *cli.App {
 	another := func() *cli.App { return newApp(nil, nil) }
+	commands := []*cli.Command{
+		mount.Command(), user.UnmountCommand(), user.OpenCommand(), serve.Command(), admin.Command(), user.StatusCommand(), user.UploadsCommand(),
+		user.KeepCommand(), user.FreeCommand(), user.SearchCommand(),
+		user.ConfigCommand(), user.LoginCommand(), user.LogoutCommand(), user.DoctorCommand(),
+		share.Command(), shell.CompleteCommand(another),
+	}
+	if packageFiles != nil {
+		commands = append(commands, packageFiles(another))
+	}
 	return &cli.App{
 		Name:  "archivefs",
 		Usage: "mount a document archive as a file system",
@@ -105,11 +117,6 @@ func newApp(stdout, stderr io.Writer) *cli.App {
 		ExitErrHandler: func(*cli.Context, error) {},
 		OnUsageError:   cmdline.UsageError,
 		Action:         cmdline.ChooseCommand(),
-		Commands: cmdline.Govern(nil, []*cli.Command{
-			mount.Command(), user.UnmountCommand(), user.OpenCommand(), serve.Command(), admin.Command(), user.StatusCommand(), user.UploadsCommand(),
-			user.KeepCommand(), user.FreeCommand(), user.SearchCommand(),
-			user.ConfigCommand(), user.LoginCommand(), user.LogoutCommand(), user.DoctorCommand(),
-			share.Command(), shell.CompleteCommand(another), shell.PackageFilesCommand(another),
-		}),
+		Commands:       cmdline.Govern(nil, commands),
 	}
 }

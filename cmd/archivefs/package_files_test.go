@@ -12,11 +12,14 @@ import (
 
 	"github.com/archivefs/archivefs/cmd/archivefs/internal/cmdline"
 	"github.com/archivefs/archivefs/cmd/archivefs/internal/command"
+	"github.com/archivefs/archivefs/cmd/archivefs/internal/manual"
 	"github.com/archivefs/archivefs/cmd/archivefs/internal/settings"
 )
 
-// packageFiles writes what packages install to a new directory.
-func packageFiles(t *testing.T) (dir string) {
+func init() { packageFiles = manual.Command }
+
+// packaged writes what packages install to a new directory.
+func packaged(t *testing.T) (dir string) {
 	t.Helper()
 	isolate(t)
 	dir = filepath.Join(t.TempDir(), "share")
@@ -41,7 +44,7 @@ func page(t *testing.T, dir, name string) string {
 func inRoff(name string) string { return strings.ReplaceAll(name, "-", `\-`) }
 
 func TestManualNamesEverything(t *testing.T) {
-	dir := packageFiles(t)
+	dir := packaged(t)
 	commands, keys, mountOptions := page(t, dir, "archivefs.1"), page(t, dir, "archivefs.toml.5"), page(t, dir, "mount.archivefs.8")
 	names := func(text, what string) {
 		t.Helper()
@@ -86,7 +89,7 @@ func TestManualIsWellFormed(t *testing.T) {
 	if err != nil {
 		t.Skip("mandoc is not installed")
 	}
-	pages, err := filepath.Glob(filepath.Join(packageFiles(t), "*.[1-9]"))
+	pages, err := filepath.Glob(filepath.Join(packaged(t), "*.[1-9]"))
 	if err != nil || len(pages) != 3 {
 		t.Fatalf("the pages are %q (%v)", pages, err)
 	}

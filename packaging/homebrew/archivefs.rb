@@ -16,7 +16,7 @@ class Archivefs < Formula
   def install
     ENV["CGO_ENABLED"] = "0"
     system "go", "build", "-buildvcs=true", *std_go_args(ldflags: "-s -w"), "./cmd/archivefs"
-    system bin/"archivefs", "package-files", "share"
+    system "go", "run", "-buildvcs=true", "-tags", "packaging", "./cmd/archivefs", "package-files", "share"
     man1.install "share/archivefs.1"
     man5.install "share/archivefs.toml.5"
     bash_completion.install "share/archivefs.bash" => "archivefs"

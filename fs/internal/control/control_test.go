@@ -228,7 +228,7 @@ func TestRootIsDescribed(t *testing.T) {
 	slices.Sort(want)
 	for file, pattern := range map[string]string{
 		"docs/REFERENCE.md": `(?m)^    /\.archivefs/([\w.-]+)`,
-		"cmd/archivefs/internal/shell/share/archivefs.1": `(?m)^\.It Pa \.archivefs/([\w.\\-]+)`,
+		"cmd/archivefs/internal/manual/share/archivefs.1": `(?m)^\.It Pa \.archivefs/([\w.\\-]+)`,
 	} {
 		text, err := os.ReadFile("../../../" + file)
 		if err != nil {

@@ -1,4 +1,4 @@
-// Package shell writes the manual, and completes command lines for shells.
+// Package shell completes command lines for shells.
 package shell
 
 import (
@@ -195,7 +195,7 @@ func (o *completion) mountOptions(app *cli.App, before, typed string) {
 	o.offer(before+"ro", "refuse every change")
 	_, _, flags := cmdline.Descend(app, []string{"mount"})
 	for _, f := range cmdline.Visible(flags) {
-		name := mountOption(f)
+		name := MountOption(f)
 		if name == "" {
 			continue
 		}
@@ -206,9 +206,9 @@ func (o *completion) mountOptions(app *cli.App, before, typed string) {
 	}
 }
 
-// mountOption is the name of an option of mount in -o; empty for secrets, because everybody can
+// MountOption is the name of an option of mount in -o; empty for secrets, because everybody can
 // read fstab(5).
-func mountOption(f cli.Flag) string {
+func MountOption(f cli.Flag) string {
 	if name := f.Names()[0]; name == "o" || slices.Contains(command.SecretFlags, name) {
 		return ""
 	}

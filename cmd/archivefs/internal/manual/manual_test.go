@@ -1,4 +1,4 @@
-package shell
+package manual
 
 import (
 	"strings"

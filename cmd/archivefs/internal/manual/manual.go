@@ -1,4 +1,6 @@
-package shell
+// Package manual writes the manual and the completions, as packages install them. Only the program that
+// scripts/package builds (tag packaging) has it.
+package manual
 
 import (
 	"embed"
@@ -19,6 +21,7 @@ import (
 	"github.com/archivefs/archivefs/cmd/archivefs/internal/cmdline"
 	"github.com/archivefs/archivefs/cmd/archivefs/internal/command"
 	"github.com/archivefs/archivefs/cmd/archivefs/internal/settings"
+	"github.com/archivefs/archivefs/cmd/archivefs/internal/shell"
 	"github.com/archivefs/archivefs/internal/config"
 )
 
@@ -28,8 +31,8 @@ import (
 //go:embed share
 var shared embed.FS
 
-// PackageFilesCommand writes the files that packages install with the program.
-func PackageFilesCommand(newApp func() *cli.App) *cli.Command {
+// Command writes the files that packages install with the program.
+func Command(newApp func() *cli.App) *cli.Command {
 	return &cli.Command{
 		Name:        "package-files",
 		Hidden:      true,
@@ -223,7 +226,7 @@ func (m manual) keys() string {
 // mountOptions lists the options of mount, as in -o.
 func (m manual) mountOptions() string {
 	return m.grouped(func(f cli.Flag, value string) string {
-		name := mountOption(f)
+		name := shell.MountOption(f)
 		if name == "" {
 			return ""
 		}
