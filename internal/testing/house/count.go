@@ -36,7 +36,7 @@ func load(dir string) ([]*packages.Package, error) {
 // count returns all figures of the packages.
 func count(ps []*packages.Package) []figure {
 	var all []figure
-	ships := 0
+	shipped, ships := shippedOf(ps), 0
 	for _, p := range ps {
 		if len(p.Syntax) == 0 {
 			continue
@@ -51,12 +51,35 @@ func count(ps []*packages.Package) []figure {
 		all = append(all, figure{files, path, len(p.Syntax)}, figure{knot, path, knotOf(units)})
 		if !strings.HasPrefix(path, "internal/lab/") && !strings.HasPrefix(path, "internal/testing/") {
 			all = append(all, doorsOf(p, path)...)
+		}
+		if shipped[p.PkgPath] {
 			for _, f := range p.Syntax {
 				ships += p.Fset.File(f.Pos()).LineCount()
 			}
 		}
 	}
 	return append(all, figure{product, "", ships})
+}
+
+// shippedOf are the packages that a program of users imports, and these programs.
+func shippedOf(ps []*packages.Package) map[string]bool {
+	shipped := map[string]bool{}
+	var reach func(p *packages.Package)
+	reach = func(p *packages.Package) {
+		if p.Module == nil || !p.Module.Main || shipped[p.PkgPath] {
+			return
+		}
+		shipped[p.PkgPath] = true
+		for _, imported := range p.Imports {
+			reach(imported)
+		}
+	}
+	for _, p := range ps {
+		if p.Name == "main" && strings.HasPrefix(p.PkgPath, p.Module.Path+"/cmd/") {
+			reach(p)
+		}
+	}
+	return shipped
 }
 
 // unit is a type with its methods and constants, or any other name that a package declares.

@@ -27,22 +27,24 @@ func TestFiguresOfAModule(t *testing.T) {
 	})
 	want := []figure{
 		{files, "", 1},
-		{files, "cellar", 1},
+		{files, "attic", 1},
+		{files, "cmd/cellar", 1},
 		{files, "internal/lab/wire", 1},
 		{files, "stone", 1},
 		{knot, "", 17},
-		{knot, "cellar", 0},
+		{knot, "attic", 0},
+		{knot, "cmd/cellar", 0},
 		{knot, "internal/lab/wire", 0},
 		{knot, "stone", 0},
-		{product, "", 67},
-		{locks, "cellar: stone.Mu", 2},
+		{product, "", 69},
+		{locks, "cmd/cellar: stone.Mu", 2},
 		{offered, ".Door", 2},
 		{offered, ".Wall", 2},
-		{offered, "cellar.Floor", 2},
+		{offered, "cmd/cellar.Floor", 2},
 		{offered, "stone.Stone", 1},
 		{methods, ".Door", 2},
 		{methods, ".Wall", 1},
-		{methods, "cellar.Floor", 1},
+		{methods, "cmd/cellar.Floor", 1},
 		{methods, "stone.Stone", 1},
 	}
 	if !slices.Equal(got, want) {
@@ -85,7 +87,7 @@ func TestForbiddenImports(t *testing.T) {
 	got := strings.Split(strings.ReplaceAll(err.Error(), dir+"/", ""), "\n")
 	slices.Sort(got)
 	want := []string{
-		"cellar/cellar.go:5:2: import 'example.com/room' is not allowed from list 'cellar': the cellar holds the house up",
+		"cmd/cellar/cellar.go:5:2: import 'example.com/room' is not allowed from list 'cellar': the cellar holds the house up",
 		"room.go:4:8: import 'net/http' is not allowed from list 'laboratory': only the laboratory has a wire",
 	}
 	if !slices.Equal(got, want) {

@@ -1,5 +1,5 @@
 // Command house counts what makes this repository hard to change: methods of a type, files of a package, declarations
-// that can only be understood together, locks that are taken of other packages, and the lines that ship. It also checks the import table of .golangci.yml, with
+// that can only be understood together, locks that are taken of other packages, and the lines that ship: what a program below cmd imports. It also checks the import table of .golangci.yml, with
 // the library that golangci-lint has for it. It prints a table, and ends with 1 when a figure is over its bound or an
 // import is forbidden.
 //

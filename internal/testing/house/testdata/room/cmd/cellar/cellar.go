@@ -1,5 +1,5 @@
-// Package cellar is below.
-package cellar
+// Command cellar is below.
+package main
 
 import (
 	_ "example.com/room"
@@ -16,3 +16,5 @@ func (f *Floor) Sweep() {
 		f.Mu.Unlock()
 	}
 }
+
+func main() {}
