@@ -85,13 +85,10 @@ func (c *Client) Close() {
 }
 
 // SetCredentials sets the credentials of further requests, for instance after a change of the
-// password. Credentials of another Identity are refused: pending uploads belong to the old one.
+// password. They are of the same user: pending uploads are sent with them.
 func (c *Client) SetCredentials(cred Credentials) error {
 	if err := cred.Validate(); err != nil {
 		return err
-	}
-	if was := c.sender.caller.Load().identity; was != cred.Identity() {
-		return fmt.Errorf("they belong to %s, and only others of %s can take the place of those there are", cred.Identity(), was)
 	}
 	c.sender.caller.Store(newCaller(cred))
 	return nil

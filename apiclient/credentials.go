@@ -119,7 +119,6 @@ func (c Credentials) redactor() func(string) string {
 
 // caller is the credentials of requests, in a form that shows no secret when a Client is printed.
 type caller struct {
-	identity  string
 	person    string // the user of this machine whose they are, Printable; empty for the client's own
 	authorize func(http.Header)
 	redact    func(string) string
@@ -127,5 +126,5 @@ type caller struct {
 }
 
 func newCaller(c Credentials) *caller {
-	return &caller{identity: c.Identity(), authorize: c.authorizer(), redact: c.redactor(), lockout: &lockout{}}
+	return &caller{authorize: c.authorizer(), redact: c.redactor(), lockout: &lockout{}}
 }

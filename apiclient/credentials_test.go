@@ -114,7 +114,7 @@ func TestSetCredentials(t *testing.T) {
 			t.Fatalf("the old password: %s", err)
 		}
 		for _, wrong := range []Credentials{
-			{APIKey: "k-geheim", User: "otto", Password: "p-neu"}, {APIKey: "k-geheim", User: "erika"}, {},
+			{CloudID: "c", APIKey: "k-geheim", User: "erika", Password: "p-neu"}, {APIKey: "k-geheim", User: "erika"}, {},
 		} {
 			if err := c.SetCredentials(wrong); err == nil || strings.Contains(err.Error(), "p-neu") {
 				t.Errorf("credentials of %s: got error %v", wrong, err)

@@ -302,6 +302,21 @@ func (s *shelf[K, V]) Forget(key K) { s.known.put(s.place(key), saved{}) }
 
 func (s *shelf[K, V]) place(key K) place { return place{s.bucket, s.key(key)} }
 
+// Sample returns a document of each of the first lists on disk, at most n.
+func (k *Known) Sample(n int) (docs []archive.Document) {
+	_ = k.db.view(func(tx *bbolt.Tx) error { // without it nothing is known
+		c := tx.Bucket([]byte(documentsBucket)).Cursor()
+		for key, v := c.First(); key != nil && len(docs) < n; key, v = c.Next() {
+			_, list, _ := splitAge(v)
+			if all, whole := documentsForm.unpack(string(list)); whole && len(all) > 0 {
+				docs = append(docs, all[0])
+			}
+		}
+		return nil
+	})
+	return docs
+}
+
 // Folders keeps the children of folders, each with its id and name. The children of a child
 // have a key of their own.
 func (k *Known) Folders() Store[archive.ID, archive.Structure] {

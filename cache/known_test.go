@@ -132,6 +132,37 @@ func TestVanishedDocuments(t *testing.T) {
 	}
 }
 
+// A document of each list that has one, whatever it was asked with.
+func TestKnownSample(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "known.db")
+	k := openKnown(t, path)
+	if docs := k.Sample(9); docs != nil {
+		t.Errorf("got %+v of nothing", docs)
+	}
+	for folder := range archive.ID(4) {
+		docs := []archive.Document{fullDocument(), {ID: 7}}
+		docs[0].ID = folder
+		if folder == 2 {
+			docs = nil
+		}
+		k.Documents(archive.ListOptions{Recursive: folder == 3}).Save(folder, docs, time.Unix(1, 0))
+	}
+	closeKnown(t, k)
+	k = openKnown(t, path)
+	for most, want := range map[int]int{9: 3, 2: 2, 0: 0} {
+		docs := k.Sample(most)
+		if len(docs) != want {
+			t.Errorf("at most %d: got %+v, want %d", most, docs, want)
+		}
+		for _, d := range docs {
+			d.ID = fullDocument().ID
+			if !reflect.DeepEqual(d, fullDocument()) {
+				t.Errorf("got %+v", d)
+			}
+		}
+	}
+}
+
 func TestKnownFoldersAreKeptOneByOne(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "known.db")
 	k := openKnown(t, path)

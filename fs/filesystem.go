@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"sync/atomic"
 	"time"
 
 	"github.com/sirupsen/logrus"
@@ -38,6 +39,8 @@ type FileSystem struct {
 	control *control.Tree
 	keeper  *keep.Keeper
 
+	// renewed is when StateDir went on under a renewed API key.
+	renewed atomic.Pointer[time.Time]
 	// clocks time the requests of the kernel.
 	clocks clocks
 	// work tracks uploads and background work, for which Close waits.
@@ -144,6 +147,9 @@ func (f *FileSystem) Recover() {
 	staging.Recover(f.staging)
 	f.keeper.Start()
 }
+
+// Renewed notes when Options.StateDir went on under a renewed API key, for the status. Zero: it did not.
+func (f *FileSystem) Renewed(at time.Time) { f.renewed.Store(&at) }
 
 // PeopleChanged says that users have other credentials (Options.People): what waits for them is tried
 // again, and the service is asked anew what each of them may see.

@@ -48,9 +48,11 @@ type Status struct {
 	Restarts int `json:"restarts"`
 	// StateDir keeps the uploads that the mount does not deliver.
 	StateDir string `json:"state-dir"`
-	Content  string `json:"content"`
-	ReadOnly bool   `json:"read-only"`
-	Health   string `json:"health"`
+	// Renewed is when StateDir went on under a renewed API key in this mount.
+	Renewed  time.Time `json:"renewed,omitzero"`
+	Content  string    `json:"content"`
+	ReadOnly bool      `json:"read-only"`
+	Health   string    `json:"health"`
 	// Partial: it is for somebody who may not know the rest, which only the user whose mount it is does.
 	Partial bool `json:"partial,omitempty"`
 	// Cure says what to do while the service refuses the credentials.
@@ -216,6 +218,9 @@ func (f *FileSystem) Status() Status {
 		},
 		Kept:    f.keeper.Status(),
 		Uploads: UploadStatus{Sending: f.staging.Uploading(), Bytes: used, List: []UploadInfo{}},
+	}
+	if at := f.renewed.Load(); at != nil {
+		s.Renewed = *at
 	}
 	if f.opts.People != nil {
 		s.People = &PeopleStatus{}

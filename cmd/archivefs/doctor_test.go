@@ -293,7 +293,11 @@ func TestDoctorOfTheState(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantFinding(t, doctorOf("k-geheim"), "state", doctor.OK, state, "")
-	wantFinding(t, doctorOf("k-other"), "state", doctor.Failure, "belongs to another archive or other credentials", "")
+	other := doctorOf("k-other")
+	wantFinding(t, other, "earlier key", doctor.Warning, state+" belongs to another API key (key:", "--identity key:")
+	wantFinding(t, other, "state", doctor.OK, state, "")
+	wantFinding(t, diagnose(t, "--base-url", url+"/x", "--state-dir", state, "--api-key", "k-geheim"), "state", doctor.Failure,
+		"belongs to another archive or other credentials", "")
 	if dirs, err = config.OpenDirs(state, identity); err != nil { // looking leaves no lock
 		t.Fatal(err)
 	}

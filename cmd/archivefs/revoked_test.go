@@ -103,48 +103,37 @@ func (r *revoked) wantRefused(t *testing.T, cure string) {
 	}
 }
 
-// With a user, another key takes the place of the one that was revoked, and what failed is sent.
-func TestRevokedKeyOfAUser(t *testing.T) {
+// Another key takes the place of the one that was revoked, and what failed is sent: with a user because that is the same,
+// with the key alone because the archive is, and the user.
+func TestRevokedKey(t *testing.T) {
 	password := filepath.Join(t.TempDir(), "password")
 	if err := os.WriteFile(password, []byte("p-geheim"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	r := newRevoked(t, "--user", "erika", "--password-file", password)
-	r.wantRefused(t, fmt.Sprintf("put valid credentials where it has them from (archivefs login, or a file), then kill -HUP %d; archivefs uploads retry %s sends what failed",
-		r.cmd.Process.Pid, r.mountpoint))
-	r.renews()
-	r.signal(syscall.SIGHUP)
-	r.program.says("all that was known of the archive is asked for anew")
-	if status, stdout, stderr := call(t, "uploads", "retry", r.mountpoint); status != 0 || !strings.Contains(stdout, "a.txt  stored in the inbox\n") {
-		t.Errorf("retry: %d %s%s", status, stdout, stderr)
+	for name, tt := range map[string]struct {
+		options []string
+		says    string
+	}{
+		"of a user": {[]string{"--user", "erika", "--password-file", password}, "all that was known of the archive is asked for anew"},
+		"alone":     {nil, "the API key was renewed: what waits, is kept and is cached under the one before (key:"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRevoked(t, tt.options...)
+			r.wantRefused(t, fmt.Sprintf("put valid credentials where it has them from (archivefs login, or a file), then kill -HUP %d; archivefs uploads retry %s sends what failed",
+				r.cmd.Process.Pid, r.mountpoint))
+			r.renews()
+			heals(t, "the mount says "+tt.says, func() bool { // what it knows is compared when it is on disk
+				r.signal(syscall.SIGHUP)
+				return strings.Contains(r.said(), tt.says)
+			})
+			if status, stdout, stderr := call(t, "uploads", "retry", r.mountpoint); status != 0 || !strings.Contains(stdout, "a.txt  stored in the inbox\n") {
+				t.Errorf("retry: %d %s%s", status, stdout, stderr)
+			}
+			_, status, err := mounted.Status(r.mountpoint)
+			if err != nil || status.Health != "ok" || status.Cure != "" {
+				t.Errorf("%+v, %v", status, err)
+			}
+			r.stop()
+		})
 	}
-	_, status, err := mounted.Status(r.mountpoint)
-	if err != nil || status.Health != "ok" || status.Cure != "" {
-		t.Errorf("%+v, %v", status, err)
-	}
-	r.stop()
-}
-
-// A key alone is not replaced; what failed is saved first.
-func TestRevokedKeyAlone(t *testing.T) {
-	r := newRevoked(t)
-	r.wantRefused(t, "a mount with an API key alone takes no other: save what failed or waits with archivefs uploads export "+r.mountpoint+
-		", then archivefs unmount "+r.mountpoint+", and mount with the new key")
-	r.renews()
-	r.signal(syscall.SIGHUP)
-	r.program.says("options and credentials stay as they are: they belong to key:")
-	t.Chdir(t.TempDir())
-	if status, _, stderr := call(t, "uploads", "export", r.mountpoint); status != 0 {
-		t.Error(stderr)
-	}
-	wantFile(t, filepath.Join("inboxes", "Inbox", "a.txt"), "Inhalt")
-	_, status, err := mounted.Status(r.mountpoint)
-	if err != nil {
-		t.Fatal(err)
-	}
-	unmount := start(t, "unmount", r.mountpoint)
-	unmount.says("archivefs: 1 upload failed and stays in " + status.StateDir + "; archivefs uploads list " + status.StateDir + " shows why\n")
-	unmount.wantExit(0)
-	r.wantExit(0)
-	wantCall(t, 0, "inboxes/Inbox/a.txt  send the file: credentials refused (HTTP 401)", "uploads", "list", status.StateDir)
 }

@@ -233,8 +233,8 @@ func (o *orphaned) wantListed(names ...string) {
 	}
 }
 
-// What waited when a key was revoked is reached after the end of the mount, whatever mounts
-// since, and nothing of it is sent.
+// What waited when a key was revoked is reached after the end of the mount, and nothing of it is sent with a key that may
+// be somebody else's.
 func TestUploadsOfARevokedKey(t *testing.T) {
 	o := newOrphaned(t)
 	wantCall(t, 1, fmt.Sprintf("%s is in use by the mount at %s (process %d): name that in its place", o.state, o.mountpoint, o.cmd.Process.Pid), "uploads", "export", o.state)
@@ -256,10 +256,14 @@ func TestUploadsOfARevokedKey(t *testing.T) {
 	o.wantBroughtOut()
 }
 
-// wantSeenWithANewKey fails the test unless who mounts with another key is told.
+// wantSeenWithANewKey fails the test unless who mounts with another key is told. Nothing is left that it could be compared
+// with.
 func (o *orphaned) wantSeenWithANewKey() {
 	o.t.Helper()
 	o.renews()
+	if err := os.RemoveAll(filepath.Join(os.Getenv("HOME"), ".cache", "archivefs")); err != nil {
+		o.t.Fatal(err)
+	}
 	waiting := "2 uploads wait for this service in " + o.state + ", of a mount with other credentials (key:"
 	wantFinding(o.t, diagnose(o.t, "--base-url", o.url, "--api-key-file", o.key), "uploads", doctor.Warning, waiting, o.reach())
 	wantFinding(o.t, diagnose(o.t, "--base-url", o.url), "uploads", doctor.Warning, waiting, o.reach())

@@ -36,6 +36,7 @@ const (
 	boundName    = "archive"  // the identity of the archive
 	restartsName = "restarts" // see CountRestart
 	hastenName   = "hasten"   // see Hasten
+	profileName  = "profile"  // see UsedFor
 )
 
 // xdg is a base directory of the XDG specification: from the environment when that is an
@@ -68,13 +69,27 @@ func homeDir() (string, error) {
 	return u.HomeDir, nil
 }
 
-// dirsOf names the directories of an archive.
+// dirsOf names the directories of an archive. After a Rebind those in the default place have the name of another
+// identity, whose own have the next name.
 func dirsOf(dir, identity string) (*Dirs, error) {
-	d := &Dirs{State: dir, Cache: filepath.Join(dir, "cache")}
 	if dir != "" {
-		return d, nil
+		return &Dirs{State: dir, Cache: filepath.Join(dir, "cache")}, nil
 	}
-	return d, d.place(identity)
+	home, err := LookHomes("")
+	if err != nil {
+		return nil, err
+	}
+	name, taken := dirName(identity), map[string]bool{}
+	for _, b := range AllBound("") {
+		if b.Identity == identity {
+			return &Dirs{State: b.State, Cache: b.Cache}, nil
+		}
+		taken[filepath.Base(b.State)] = true
+	}
+	for taken[name] {
+		name = dirName(name)
+	}
+	return &Dirs{State: filepath.Join(home.State, name), Cache: filepath.Join(home.Cache, name)}, nil
 }
 
 // OpenDirs makes the state directories of the archive with the given identity (no secret)
@@ -115,21 +130,6 @@ func dirName(identity string) string {
 func isDirName(name string) bool {
 	b, err := hex.DecodeString(name)
 	return err == nil && len(b) == 8
-}
-
-// place finds the default places of an archive's directories.
-func (d *Dirs) place(identity string) error {
-	name := filepath.Join("archivefs", dirName(identity))
-	state, err := xdg("XDG_STATE_HOME", ".local/state", "state-dir")
-	if err != nil {
-		return err
-	}
-	caches, err := xdg("XDG_CACHE_HOME", ".cache", "state-dir")
-	if err != nil {
-		return err
-	}
-	d.State, d.Cache = filepath.Join(state, name), filepath.Join(caches, name)
-	return nil
 }
 
 // usable refuses directories that no mount of this user may use.
@@ -201,15 +201,20 @@ func private(dir string) error {
 
 // bind remembers which archive the directory belongs to, and refuses another.
 func (d *Dirs) bind(identity string) error {
-	path := filepath.Join(d.State, boundName)
 	bound, err := d.boundTo(identity)
 	if err != nil || bound {
 		return err
 	}
-	if err := durable.WriteFile(path, []byte(identity+"\n"), 0o600); err != nil {
+	d.fresh = true
+	return d.Rebind(identity)
+}
+
+// Rebind gives the directories to other credentials of the same user, also while they are in use. Nothing
+// moves, so that there is no moment at which they belong to nobody.
+func (d *Dirs) Rebind(identity string) error {
+	if err := durable.WriteFile(filepath.Join(d.State, boundName), []byte(identity+"\n"), 0o600); err != nil {
 		return fmt.Errorf("bind state directory: %w", err)
 	}
-	d.fresh = true
 	return nil
 }
 

@@ -5,13 +5,15 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"time"
 )
 
 // Bound is a state directory that belongs to an archive.
 type Bound struct {
-	State    string
-	Identity string // the address of the service and whose credentials, or "embedded:" and the data directory
+	State, Cache string
+	Identity     string // the address of the service and whose credentials, or "embedded:" and the data directory
 }
 
 // BoundTo returns which archive a directory belongs to. The error wraps os.ErrNotExist where it
@@ -21,36 +23,84 @@ func BoundTo(dir string) (Bound, error) {
 	if err != nil {
 		return Bound{}, fmt.Errorf("state directory: %w", err)
 	}
+	b := Bound{State: dir, Cache: filepath.Join(dir, "cache")}
 	identity, whole := strings.CutSuffix(string(known), "\n")
-	service, _, _ := strings.Cut(identity, " ")
-	if !whole || strings.Contains(identity, "\n") || !strings.Contains(service, "://") && !strings.HasPrefix(identity, "embedded:") {
+	b.Identity = identity
+	if !whole || strings.Contains(identity, "\n") || !strings.Contains(b.Service(), "://") && !strings.HasPrefix(identity, "embedded:") {
 		return Bound{}, fmt.Errorf("%s is no state directory: %w", dir, os.ErrNotExist)
 	}
-	return Bound{State: dir, Identity: identity}, nil
+	return b, nil
 }
 
-// AllBound lists the state directories of all archives in their default place, without the one
-// at but. Other directories there are not read.
-func AllBound(but string) ([]Bound, error) {
+// Service is the address of the service.
+func (b *Bound) Service() string {
+	service, _, _ := strings.Cut(b.Identity, " ")
+	return service
+}
+
+// Caller is whose credentials the directory belongs to, without a secret.
+func (b *Bound) Caller() string {
+	_, caller, _ := strings.Cut(b.Identity, " ")
+	return caller
+}
+
+// ByKey reports whether it belongs to an API key alone, which may be renewed, and not to a name.
+func (b *Bound) ByKey() bool { return strings.HasPrefix(b.Caller(), "key:") }
+
+// AllBound lists the state directories of all archives in their default place, as far as they can be read, without
+// the one at but. Other directories there are not read.
+func AllBound(but string) (all []Bound) {
 	home, err := LookHomes("")
 	if err != nil {
-		return nil, err
+		return nil
 	}
-	entries, err := os.ReadDir(home.State)
-	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		return nil, fmt.Errorf("state directories: %w", err)
-	}
-	var all []Bound
+	entries, _ := os.ReadDir(home.State)
 	for _, e := range entries {
 		dir := filepath.Join(home.State, e.Name())
 		if !e.IsDir() || !isDirName(e.Name()) || dir == but {
 			continue
 		}
 		if b, err := BoundTo(dir); err == nil { // else a mount never was usable
+			b.Cache = filepath.Join(home.Cache, e.Name())
 			all = append(all, b)
 		}
 	}
-	return all, nil
+	return all
+}
+
+// Earlier lists the state directories that may be those of identity, which has none, under an API key that was
+// renewed since: those of another key for the same service, which mounts of the same profile used, the last used
+// first. dir is that of --state-dir.
+func Earlier(dir, profile, identity string) (earlier []Bound) {
+	all, own := AllBound(""), Bound{Identity: identity}
+	if dir != "" {
+		b, _ := BoundTo(dir)
+		all = []Bound{b}
+	}
+	for _, b := range all {
+		was, err := os.ReadFile(filepath.Join(b.State, profileName))
+		switch {
+		case b.Identity == identity:
+			return nil
+		case b.ByKey() && b.Service() == own.Service() && (err != nil || string(was) == profile) && owned(b.State) == nil:
+			earlier = append(earlier, b)
+		}
+	}
+	slices.SortFunc(earlier, func(a, b Bound) int { return b.used().Compare(a.used()) })
+	return earlier
+}
+
+// used is when a process opened it last.
+func (b *Bound) used() (last time.Time) {
+	if info, err := os.Stat(filepath.Join(b.State, lockName)); err == nil {
+		last = info.ModTime()
+	}
+	return last
+}
+
+// UsedFor notes the profile of the mount, empty for none, for Earlier.
+func (d *Dirs) UsedFor(profile string) error {
+	return os.WriteFile(filepath.Join(d.State, profileName), []byte(profile), 0o600)
 }
 
 // Busy reports whether a process uses the directory, as far as this user may know.
@@ -59,15 +109,29 @@ func (b *Bound) Busy() bool {
 	return busy || err != nil
 }
 
+// Open locks the directories for this process, before a Rebind. The error is an *InUseError while another process
+// has them.
+func (b *Bound) Open() (*Dirs, error) {
+	d := &Dirs{State: b.State, Cache: b.Cache}
+	if err := d.take(); err != nil {
+		return nil, err
+	}
+	if _, err := d.boundTo(b.Identity); err != nil { // another process was faster
+		return nil, errors.Join(err, d.Close())
+	}
+	return d, nil
+}
+
 // OpenBound locks a state directory of any archive for this process, which runs a command and no
 // mount; InUseError.Command shows it to others meanwhile. The error is an *InUseError while
 // another process has the directory.
 func OpenBound(dir, command string) (*Dirs, error) {
-	if _, err := BoundTo(dir); err != nil {
+	b, err := BoundTo(dir)
+	if err != nil {
 		return nil, err
 	}
-	d := &Dirs{State: dir, Cache: filepath.Join(dir, "cache")}
-	if err := d.take(); err != nil {
+	d, err := b.Open()
+	if err != nil {
 		return nil, err
 	}
 	if err := d.usedBy(command); err != nil {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"syscall"
 	"testing"
@@ -43,9 +44,9 @@ func TestAllBound(t *testing.T) {
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	want := func(identities ...string) {
 		t.Helper()
-		all, err := config.AllBound("")
-		if err != nil || len(all) != len(identities) {
-			t.Fatalf("%+v, %v; want %q", all, err, identities)
+		all := config.AllBound("")
+		if len(all) != len(identities) {
+			t.Fatalf("%+v; want %q", all, identities)
 		}
 		for i, b := range all {
 			if b.Identity != identities[i] {
@@ -63,8 +64,8 @@ func TestAllBound(t *testing.T) {
 	}
 	want(ours)
 	own := openDirs(t, "", others).State
-	if all, err := config.AllBound(own); err != nil || len(all) != 1 || all[0].Identity != ours {
-		t.Errorf("beside %s: %+v, %v; want %s", own, all, err, ours)
+	if all := config.AllBound(own); len(all) != 1 || all[0].Identity != ours {
+		t.Errorf("beside %s: %+v; want %s", own, all, ours)
 	}
 }
 
@@ -156,4 +157,127 @@ func TestOpenDirsWhileALookTakesTime(t *testing.T) {
 			t.Error(err)
 		}
 	})
+}
+
+// The identities of two keys for a service, and of one for another.
+const (
+	oldKey   = "https://archive.example/api/v2 key:0123456789abcdef"
+	newKey   = "https://archive.example/api/v2 key:fedcba9876543210"
+	otherKey = "https://other.example/api/v2 key:0123456789abcdef"
+)
+
+// withHomes gives the test state and cache homes of its own.
+func withHomes(t *testing.T) {
+	t.Helper()
+	t.Setenv("XDG_STATE_HOME", t.TempDir())
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+}
+
+// Directories that were given to another key are found by that, and the key before gets others, if it is still in use.
+func TestRebind(t *testing.T) {
+	withHomes(t)
+	first := openDirs(t, "", oldKey)
+	if err := first.Rebind(newKey); err != nil {
+		t.Fatal(err)
+	}
+	closeDirs(t, first)
+	renewed := openDirs(t, "", newKey)
+	if renewed.State != first.State || renewed.Cache != first.Cache {
+		t.Errorf("got %s and %s, want %s and %s", renewed.State, renewed.Cache, first.State, first.Cache)
+	}
+	closeDirs(t, renewed)
+	for range 2 {
+		own := openDirs(t, "", oldKey)
+		if own.State == first.State || filepath.Base(own.State) != filepath.Base(own.Cache) {
+			t.Errorf("the key before has %s and %s", own.State, own.Cache)
+		}
+		closeDirs(t, own)
+	}
+	if all := config.AllBound(""); len(all) != 2 {
+		t.Errorf("%+v", all)
+	}
+}
+
+func TestEarlier(t *testing.T) {
+	tests := []struct {
+		name     string
+		left     map[string]string // identities, and the profiles of their mounts
+		identity string
+		want     []string
+	}{
+		{"nothing", nil, newKey, nil},
+		{"another key", map[string]string{oldKey: "office"}, newKey, []string{oldKey}},
+		{"for a name by now", map[string]string{oldKey: "office"}, ours, []string{oldKey}},
+		{"directories of its own", map[string]string{oldKey: "office", newKey: "office"}, newKey, nil},
+		{"another profile", map[string]string{oldKey: "home"}, newKey, nil},
+		{"another service", map[string]string{otherKey: "office"}, newKey, nil},
+		{"a user", map[string]string{ours: "office"}, newKey, nil},
+		{"an archive of one's own", map[string]string{"embedded:/data": "office"}, "embedded:/other", nil},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			withHomes(t)
+			for identity, profile := range tt.left {
+				d := openDirs(t, "", identity)
+				if err := d.UsedFor(profile); err != nil {
+					t.Fatal(err)
+				}
+				closeDirs(t, d)
+			}
+			var got []string
+			for _, b := range config.Earlier("", "office", tt.identity) {
+				got = append(got, b.Identity)
+			}
+			if !slices.Equal(got, tt.want) {
+				t.Errorf("got %q, want %q", got, tt.want)
+			}
+		})
+	}
+}
+
+// The last used is the first, and the directory of --state-dir the only one.
+func TestEarlierOfSeveral(t *testing.T) {
+	withHomes(t)
+	const older = "https://archive.example/api/v2 key:0000000000000000"
+	for i, identity := range []string{oldKey, older} {
+		d := openDirs(t, "", identity)
+		closeDirs(t, d)
+		at := time.Unix(1e9-int64(i), 0)
+		if err := os.Chtimes(filepath.Join(d.State, "lock"), at, at); err != nil {
+			t.Fatal(err)
+		}
+	}
+	all := config.Earlier("", "", newKey)
+	if len(all) != 2 || all[0].Identity != oldKey || all[1].Identity != older {
+		t.Errorf("got %+v", all)
+	}
+	dir := t.TempDir()
+	if all := config.Earlier(dir, "", newKey); all != nil {
+		t.Errorf("an empty --state-dir has %+v", all)
+	}
+	closeDirs(t, openDirs(t, dir, older))
+	if all := config.Earlier(dir, "", newKey); len(all) != 1 || all[0].State != dir || all[0].Cache != filepath.Join(dir, "cache") {
+		t.Errorf("a --state-dir has %+v", all)
+	}
+}
+
+// Directories are opened for a Rebind as long as they belong to whom they belonged.
+func TestOpenOfEarlierDirs(t *testing.T) {
+	withHomes(t)
+	closeDirs(t, openDirs(t, "", oldKey))
+	b := config.Earlier("", "", newKey)[0]
+	d, err := b.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var used *config.InUseError
+	if _, err := b.Open(); !errors.As(err, &used) {
+		t.Errorf("opened twice: %v", err)
+	}
+	if err := errors.Join(d.Rebind(newKey), d.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.Open(); err == nil {
+		t.Error("opened although another process gave them to another key")
+	}
 }

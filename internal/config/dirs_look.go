@@ -35,14 +35,15 @@ func LookDirs(dir, identity string) (Seen, error) {
 // LookHomes looks at where the state directories of any archive lie: dir, or what is above
 // those of each.
 func LookHomes(dir string) (Seen, error) {
-	d, err := dirsOf(dir, "")
-	switch {
-	case err != nil:
-		return Seen{}, err
-	case dir != "":
-		return Seen{State: d.State, Cache: d.Cache}, unused(d.State)
+	if dir != "" {
+		return Seen{State: dir, Cache: filepath.Join(dir, "cache")}, unused(dir)
 	}
-	return Seen{State: filepath.Dir(d.State), Cache: filepath.Dir(d.Cache)}, nil
+	state, err := xdg("XDG_STATE_HOME", ".local/state", "state-dir")
+	if err != nil {
+		return Seen{}, err
+	}
+	caches, err := xdg("XDG_CACHE_HOME", ".cache", "state-dir")
+	return Seen{State: filepath.Join(state, "archivefs"), Cache: filepath.Join(caches, "archivefs")}, err
 }
 
 // locked reports whether a process holds the lock. It takes the lock for a moment, beside

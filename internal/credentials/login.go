@@ -14,6 +14,8 @@ type Login struct {
 	CloudID  string `json:"cloudId,omitempty"`
 	User     string `json:"user,omitempty"`
 	Password string `json:"password,omitempty"`
+	// Identity is whose the credentials are by the user's word (login --replaces); empty for nobody's else.
+	Identity string `json:"identity,omitempty"`
 }
 
 // Format writes whose credentials they are, whatever the verb.

@@ -12,6 +12,7 @@ type Handover struct {
 	Args        []string
 	Credentials CallerCredentials
 	Login       string // where the credentials are stored; empty if options name them
+	Identity    string // by the user's word
 }
 
 // CallerCredentials are credentials without the methods that hide secrets from encoders.

@@ -10,7 +10,6 @@ import (
 	"github.com/coreos/go-systemd/v22/daemon"
 	"github.com/urfave/cli/v2"
 
-	"github.com/archivefs/archivefs/apiclient"
 	"github.com/archivefs/archivefs/cmd/archivefs/internal/command"
 	"github.com/archivefs/archivefs/cmd/archivefs/internal/mounted"
 	"github.com/archivefs/archivefs/cmd/archivefs/internal/running"
@@ -147,11 +146,11 @@ func (s *session) reread(ctx context.Context, c *cli.Context) error {
 	if s.settings.Embedded {
 		return nil
 	}
-	fresh := &settings.Mount{Profile: s.settings.Profile, Client: s.settings.Client}
+	fresh := &settings.Mount{Profile: s.settings.Profile, Client: s.settings.Client, Identity: again.String("identity")}
 	if err := settings.ReadCaller(again, fresh); err != nil { //nolint:contextcheck // it is the context of again
 		return err
 	}
-	if err := s.client.SetCredentials(fresh.Client.Credentials); err != nil {
+	if err := s.setCredentials(ctx, fresh.Client, fresh.BoundTo(s.client.BaseURL())); err != nil {
 		return err
 	}
 	s.settings.Client.Credentials = fresh.Client.Credentials
@@ -174,13 +173,8 @@ func (s *session) rereadPeople(ctx context.Context) error {
 	return nil
 }
 
-// cureOfRefusal says what to do when the service refuses the credentials. If there is only a key,
-// it identifies the archive: another key does not send what was written under the old one.
-func cureOfRefusal(cred apiclient.Credentials, dir string, pid int) string {
-	dir = doctor.Quoted(dir)
-	if cred.User == "" && cred.CloudID == "" {
-		return fmt.Sprintf("a mount with an API key alone takes no other: save what failed or waits with archivefs uploads export %s, "+
-			"then archivefs unmount %s, and mount with the new key", dir, dir)
-	}
-	return fmt.Sprintf("put valid credentials where it has them from (archivefs login, or a file), then kill -HUP %d; archivefs uploads retry %s sends what failed", pid, dir)
+// cureOfRefusal says what to do when the service refuses the credentials.
+func cureOfRefusal(dir string, pid int) string {
+	return fmt.Sprintf("put valid credentials where it has them from (archivefs login, or a file), then kill -HUP %d; archivefs uploads retry %s sends what failed",
+		pid, doctor.Quoted(dir))
 }

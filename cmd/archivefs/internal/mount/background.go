@@ -62,7 +62,7 @@ func goBackground(c *cli.Context, s *settings.Mount) error {
 		return noBackground(err)
 	}
 	_ = gob.NewEncoder(give).Encode(&command.Handover{ // it fails if the process has ended, which prints why
-		Args: command.InvocationOf(c.Context).Args, Login: s.Login, Credentials: command.CallerCredentials(s.Client.Credentials),
+		Args: command.InvocationOf(c.Context).Args, Login: s.Login, Identity: s.Identity, Credentials: command.CallerCredentials(s.Client.Credentials),
 	})
 	// An end is asked for by a byte: a terminal signals both processes, and the second signal to one does not
 	// wait for uploads.

@@ -51,6 +51,9 @@ func (s *session) end(m *fs.Mount) error {
 	ctx, cancel := context.WithTimeout(hurry, limit)
 	defer cancel()
 	next := s.drain(ctx)
+	if m != nil && s.known != nil && !next {
+		s.learnInboxes(hurry)
+	}
 	if next {
 		ctx, cancel = context.WithTimeout(hurry, handoverGrace+awayPatience)
 		defer cancel()

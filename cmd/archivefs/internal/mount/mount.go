@@ -122,7 +122,7 @@ func startAgainSlowly(c *cli.Context, err error) error {
 func (s *session) serve(c *cli.Context) (*fs.Mount, error) {
 	err := s.fs.Check(c.Context)
 	if err != nil {
-		return nil, s.unreachable(err)
+		return nil, s.unreachable(err, s.waiting())
 	}
 	if away := s.fs.Away(); away != nil {
 		s.log.Warnf("the archive service at %s is away; until it answers the mount shows the last listings: %s",

@@ -36,6 +36,9 @@ type session struct {
 	client   clientCloser
 	local    func(sha256 string) (path string) // the embedded service's file of a content; nil for another service
 	dirs     *config.Dirs
+	identity string       // to which dirs are bound
+	known    *cache.Known // nil for the embedded service
+	renewed  time.Time    // when dirs went on under a renewed API key; zero if they did not
 	manager  *running.Manager
 	usable   bool // the mount was usable
 
@@ -88,7 +91,7 @@ func (s *session) open(ctx context.Context) error {
 		s.log.Debugf("the count of restarts begins anew: %v", err)
 	}
 	if !s.settings.Embedded {
-		o.Cure = cureOfRefusal(s.settings.Client.Credentials, s.settings.Mountpoint, os.Getpid())
+		o.Cure = cureOfRefusal(s.settings.Mountpoint, os.Getpid())
 	}
 	o.Herald = s.herald
 	if s.settings.People != nil {
@@ -121,6 +124,7 @@ func (s *session) open(ctx context.Context) error {
 		if o.Known, err = cache.OpenKnown(filepath.Join(s.dirs.Cache, "known.db"), s.log); err != nil {
 			return err
 		}
+		s.known = o.Known
 		s.later(o.Known.Close)
 		s.client.Expect(o.Known.HasTop)
 		if s.stale && o.Known.HasTop() {
@@ -142,6 +146,7 @@ func (s *session) open(ctx context.Context) error {
 	}
 	s.later(o.Spool.Close)
 	s.fs, s.spool = fs.New(o), o.Spool //nolint:contextcheck // what it prefetches ends with the mount
+	s.fs.Renewed(s.renewed)
 	return s.showMetrics(ctx)
 }
 
@@ -159,11 +164,18 @@ const listingMemory = 256 << 20
 
 // openDirs opens the state directories of the archive with that identity.
 func (s *session) openDirs(ctx context.Context, identity string) (err error) {
-	s.dirs, err = takeOver(ctx, s.stderr, func() (*config.Dirs, error) { return config.OpenDirs(s.settings.StateDir, identity) })
-	if err == nil {
-		s.later(s.leaveDirs)
+	if s.dirs, err = s.openEarlier(ctx, identity); s.dirs == nil && err == nil {
+		s.dirs, err = takeOver(ctx, s.stderr, func() (*config.Dirs, error) { return config.OpenDirs(s.settings.StateDir, identity) })
 	}
-	return err
+	if err != nil {
+		return err
+	}
+	s.identity = identity
+	s.later(s.leaveDirs)
+	if err := s.dirs.UsedFor(s.settings.Profile); err != nil {
+		s.log.Debugf("a renewed key may be that of another profile: %v", err)
+	}
+	return nil
 }
 
 // leaveDirs unlocks the state directories. If the mount never was usable, for instance with a wrong
@@ -207,7 +219,7 @@ func (s *session) openService(ctx context.Context) error {
 	if err := s.openClient(s.settings.Client.BaseURL, s.settings.Client.Credentials); err != nil {
 		return err
 	}
-	return s.openDirs(ctx, s.client.BaseURL()+" "+s.settings.Client.Credentials.Identity())
+	return s.openDirs(ctx, s.settings.BoundTo(s.client.BaseURL()))
 }
 
 // openClient makes the client of a service.
@@ -237,10 +249,10 @@ func (s *session) closeStores() error {
 	return errors.Join(all...)
 }
 
-// unreachable says what to do if the first request failed.
-func (s *session) unreachable(err error) error {
+// unreachable says what to do if the first request failed, and what waits meanwhile.
+func (s *session) unreachable(err error, waiting string) error {
 	base := s.client.BaseURL()
-	return fmt.Errorf("cannot use the archive service at %s: %w; %s", base, err, command.Join(doctor.Cure(base, err), s.waiting()))
+	return fmt.Errorf("cannot use the archive service at %s: %w; %s", base, err, command.Join(doctor.Cure(base, err), waiting))
 }
 
 // tellLeftBehind warns of pending uploads for the service in other state directories: this mount
@@ -250,7 +262,7 @@ func (s *session) tellLeftBehind() {
 		return // its archive has one directory
 	}
 	for _, l := range mounted.LeftBehindAt(s.client.BaseURL(), s.dirs.State) {
-		s.log.Warnf("%s; %s", l.InWords(), mounted.Reach(l.State))
+		s.log.Warnf("%s; %s", l.InWords(), command.Join(mounted.Reach(l.State), mounted.ByWord(&l.Bound)))
 	}
 }
 

@@ -3,7 +3,6 @@ package mounted
 import (
 	"fmt"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/dustin/go-humanize/english"
@@ -119,10 +118,9 @@ type LeftBehind struct {
 // LeftBehindAt finds the directories of a service (of any, for an empty address) with any
 // credentials, except the named one.
 func LeftBehindAt(service, but string) []LeftBehind {
-	bound, _ := config.AllBound(but) // ignore what cannot be read
 	var all []LeftBehind
-	for _, b := range bound {
-		if service != "" && !strings.HasPrefix(b.Identity, service+" ") || b.Busy() {
+	for _, b := range config.AllBound(but) {
+		if service != "" && b.Service() != service || b.Busy() {
 			continue
 		}
 		if n, err := spool.Waiting(SpoolOf(b.State)); err == nil && n > 0 {
@@ -132,15 +130,18 @@ func LeftBehindAt(service, but string) []LeftBehind {
 	return all
 }
 
-// caller is the identity of the credentials, without a secret.
-func (l *LeftBehind) caller() string {
-	_, caller, _ := strings.Cut(l.Identity, " ")
-	return caller
-}
-
 // InWords says how many uploads wait, and where.
 func (l *LeftBehind) InWords() string {
-	return fmt.Sprintf("%s for this service in %s, of a mount with other credentials (%s)", command.Doing(l.Uploads, "upload", "waits", "wait"), l.State, l.caller())
+	return fmt.Sprintf("%s for this service in %s, of a mount with other credentials (%s)", command.Doing(l.Uploads, "upload", "waits", "wait"), l.State, l.Caller())
+}
+
+// ByWord says how a mount goes on with a state directory by the user's word; its text is empty for one that
+// belongs to a name.
+func ByWord(b *config.Bound) string {
+	if !b.ByKey() {
+		return ""
+	}
+	return fmt.Sprintf("if that key was of the same user, --identity %[1]s, or archivefs login --replaces %[1]s, goes on with what it has", b.Caller())
 }
 
 // Reach says how to reach the uploads in a state directory.

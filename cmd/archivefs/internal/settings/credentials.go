@@ -1,6 +1,7 @@
 package settings
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,7 +18,7 @@ import (
 // and then from the stored login.
 func ReadCaller(c *cli.Context, s *Mount) error {
 	if given := command.InvocationOf(c.Context).Given; given != nil { // the first process has asked
-		s.Client.Credentials, s.Login = apiclient.Credentials(given.Credentials), given.Login
+		s.Client.Credentials, s.Login, s.Identity = apiclient.Credentials(given.Credentials), given.Login, given.Identity
 		return nil
 	}
 	cred, err := command.ReadCredentials(c)
@@ -45,6 +46,11 @@ func ReadCaller(c *cli.Context, s *Mount) error {
 		return WrongSetting(err)
 	}
 	return nil
+}
+
+// BoundTo is the identity to which state is bound: the address of the service, and who the user is.
+func (s *Mount) BoundTo(address string) string {
+	return address + " " + cmp.Or(s.Identity, s.Client.Credentials.Identity())
 }
 
 // noKey is the error for a missing API key. none is the error of the search for a login.
@@ -96,7 +102,7 @@ func (s *Mount) fromLogin(ctx context.Context, cred *apiclient.Credentials) (pla
 			s.Profile, login.Service, address, s.Profile)
 	}
 	if cred.APIKey == "" {
-		cred.APIKey = login.APIKey
+		cred.APIKey, s.Identity = login.APIKey, cmp.Or(s.Identity, login.Identity)
 	}
 	if cred.User == "" && cred.CloudID == "" {
 		cred.User, cred.CloudID = login.User, login.CloudID

@@ -8,7 +8,9 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
+	"unicode"
 
 	"github.com/urfave/cli/v2"
 
@@ -75,6 +77,10 @@ func serviceFlags() []cli.Flag {
 func storeFlags() []cli.Flag {
 	return []cli.Flag{
 		command.StateDirFlag(),
+		&cli.StringFlag{
+			Name: "identity", EnvVars: command.Env("IDENTITY"), DefaultText: "the user, the Cloud-ID or a hash of the API key",
+			Usage: "whose what is kept on this machine is, `NAME`: it goes on with whatever credentials are sent under the same one",
+		},
 		&cli.StringFlag{Name: "cache-size", EnvVars: command.Env("CACHE_SIZE"), Value: "10GiB", Usage: "keep at most `SIZE` of contents that were read"},
 		&cli.StringFlag{Name: "spool-size", EnvVars: command.Env("SPOOL_SIZE"), DefaultText: "what the disk allows", Usage: "let at most `SIZE` wait on this machine to be archived"},
 		&cli.StringFlag{Name: "keep-free", EnvVars: command.Env("KEEP_FREE"), Value: "64MiB", Usage: "leave `SIZE` of the disk free of uploads, at most a sixteenth of it"},
@@ -153,6 +159,7 @@ type Mount struct {
 	Data      string
 	Sample    bool
 	StateDir  string
+	Identity  string // by the user's word; empty for that of the credentials
 	CacheSize int64
 	SpoolSize int64 // 0: no bound
 	KeepFree  int64
@@ -295,7 +302,10 @@ func readNotify(c *cli.Context, s *Mount) error {
 }
 
 func readCaches(c *cli.Context, s *Mount) error {
-	s.StateDir = c.String("state-dir")
+	s.StateDir, s.Identity = c.String("state-dir"), c.String("identity")
+	if strings.ContainsFunc(s.Identity, unicode.IsControl) {
+		return config.WrongOption("identity", "a name holds no line breaks or other control characters")
+	}
 	var err error
 	if s.CacheSize, err = config.Size("cache-size", c.String("cache-size")); err != nil {
 		return err

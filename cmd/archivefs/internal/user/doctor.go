@@ -295,7 +295,7 @@ func (p *patient) service() []doctor.Finding {
 		findings = append(findings, doctor.Operations(p.c.Context, client)...)
 	}
 	refused := archive.KindOf(err) == archive.KindUnauthorized
-	return append(findings, p.state(client.BaseURL()+" "+cfg.Credentials.Identity(), refused)...)
+	return append(findings, p.state(p.settings.BoundTo(client.BaseURL()), refused)...)
 }
 
 // caller says whose credentials are used, and where they are stored.
@@ -363,9 +363,13 @@ func mountpoint(dir string, nonempty bool) doctor.Finding {
 
 // state checks the state directory of an archive. refused says that the service refuses the
 // credentials.
-func (p *patient) state(identity string, refused bool) []doctor.Finding {
+func (p *patient) state(identity string, refused bool) (findings []doctor.Finding) {
+	for _, b := range config.Earlier(p.settings.StateDir, p.settings.Profile, identity) {
+		findings = append(findings, doctor.Warn("earlier key", b.State+" belongs to another API key ("+b.Caller()+")",
+			"a mount goes on with it if the service shows the same archive and user; "+mounted.ByWord(&b)))
+	}
 	seen, err := config.LookDirs(p.settings.StateDir, identity)
-	if err != nil {
+	if err != nil && len(findings) == 0 {
 		return []doctor.Finding{doctor.Fail("state", err.Error(), "")}
 	}
 	state := doctor.Writable("state", seen.State)
@@ -376,7 +380,7 @@ func (p *patient) state(identity string, refused bool) []doctor.Finding {
 		}
 		state = doctor.Fine("state", seen.State+" is in use by "+by)
 	}
-	findings := []doctor.Finding{state, p.space("uploads", seen.State), p.space("the cache", seen.Cache)}
+	findings = append(findings, state, p.space("uploads", seen.State), p.space("the cache", seen.Cache))
 	if n, err := spool.Waiting(mounted.SpoolOf(seen.State)); err == nil && n > 0 && !seen.Busy {
 		findings = append(findings, doctor.Warn(uploadsCheck, command.Doing(n, "upload", "waits", "wait")+" for a mount in "+seen.State,
 			mounted.GoesOn(seen.State, refused)))
@@ -387,14 +391,21 @@ func (p *patient) state(identity string, refused bool) []doctor.Finding {
 // uploadsCheck is the name of the check of uploads that ended mounts left.
 const uploadsCheck = "uploads"
 
-// leftBehind checks for pending uploads in other state directories than that of the mount.
+// leftBehind checks for pending uploads in other state directories than that of the mount, and for caches that no
+// mount uses.
 func (p *patient) leftBehind(identity, own string) (findings []doctor.Finding) {
 	if p.settings.Embedded {
 		return nil // its archive has one directory
 	}
 	service, _, _ := strings.Cut(identity, " ")
 	for _, l := range mounted.LeftBehindAt(service, own) {
-		findings = append(findings, doctor.Warn(uploadsCheck, l.InWords(), mounted.Reach(l.State)))
+		findings = append(findings, doctor.Warn(uploadsCheck, l.InWords(), command.Join(mounted.Reach(l.State), mounted.ByWord(&l.Bound))))
+	}
+	for _, b := range config.AllBound(own) {
+		if _, err := os.Stat(b.Cache); err == nil && b.ByKey() && b.Service() == service && !b.Busy() {
+			findings = append(findings, doctor.Warn("old cache", "no --cache-size counts "+b.Cache+", which belongs to another API key ("+b.Caller()+")",
+				"if nobody mounts with that any more, rm -r "+doctor.Quoted(b.Cache)+" removes it"))
+		}
 	}
 	return findings
 }

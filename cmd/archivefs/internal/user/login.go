@@ -1,6 +1,7 @@
 package user
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -32,7 +33,10 @@ func LoginCommand() *cli.Command {
 			"   archivefs login --base-url https://archive.example --user erika\n\n" +
 			"Where standard input is no terminal, its first line is the API key, and with --user the second\n" +
 			"one is the password.",
-		Flags: slices.Concat(command.ConnectionFlags(), command.CredentialFlags("keep"), []cli.Flag{command.ConfigFlag()}),
+		Flags: slices.Concat(command.ConnectionFlags(), command.CredentialFlags("keep"), []cli.Flag{
+			&cli.StringFlag{Name: "replaces", Usage: "they are of the same user as the API key `KEY` before, by the name that mount and doctor give it (key:...); what belongs to that goes on"},
+			command.ConfigFlag(),
+		}),
 		Action: func(c *cli.Context) error {
 			err := login(c)
 			if err != nil && c.Err() != nil {
@@ -64,12 +68,17 @@ func login(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
+	whose := c.String("replaces")
+	if seen, err := config.LookDirs(all.Values["state-dir"].Text, address+" "+whose); whose != "" && (err != nil || !seen.Made) {
+		return config.WrongOption("replaces", "no state directory on this machine belongs to %s at %s; archivefs doctor names whose there are", whose, address)
+	}
 	store, err := settings.OpenStore()
 	if err != nil {
 		return err
 	}
 	place, why, err := store.Put(c.Context, s.LoginName(address), &credentials.Login{
 		Service: address, APIKey: cred.APIKey, CloudID: cred.CloudID, User: cred.User, Password: cred.Password,
+		Identity: whose,
 	})
 	if err != nil {
 		return err
@@ -122,7 +131,7 @@ func LogoutCommand() *cli.Command {
 }
 
 func logout(c *cli.Context) error {
-	s, _, err := settings.ReadLogin(c)
+	s, all, err := settings.ReadLogin(c)
 	if err != nil {
 		return err
 	}
@@ -140,7 +149,7 @@ func logout(c *cli.Context) error {
 		return err
 	}
 	if c.Bool("purge") {
-		if err := purge(c, address, known); err != nil {
+		if err := purge(c, all.Values["identity"].Text, address, known); err != nil {
 			return err
 		}
 	}
@@ -155,20 +164,20 @@ func logout(c *cli.Context) error {
 	return err
 }
 
-// purge removes the cache of the archive of the login, or of the options.
-func purge(c *cli.Context, address string, known *credentials.Login) error {
+// purge removes the cache of the archive of the login, or of the options. identity is that of the configuration.
+func purge(c *cli.Context, identity, address string, known *credentials.Login) error {
 	cred, err := command.ReadCredentials(c)
 	if err != nil {
 		return err
 	}
 	if known != nil && cred.APIKey == "" {
-		address = known.Service
+		address, identity = known.Service, cmp.Or(identity, known.Identity)
 		cred = apiclient.Credentials{APIKey: known.APIKey, CloudID: known.CloudID, User: known.User, Password: known.Password}
 	}
 	if cred == (apiclient.Credentials{}) {
 		return config.WrongOption("purge", "there is no login, so it is not known whose cache to remove; name the credentials as for the mount")
 	}
-	removed, err := purgeCache(c.String("state-dir"), address+" "+cred.Identity())
+	removed, err := purgeCache(c.String("state-dir"), address+" "+cmp.Or(identity, cred.Identity()))
 	if err == nil && removed != "" {
 		_, err = fmt.Fprintf(c.App.Writer, "removed %s\n", removed)
 	}

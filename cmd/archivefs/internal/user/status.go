@@ -136,6 +136,9 @@ func printStatus(out io.Writer, dir string, s *fs.Status) error {
 	if s.Cure != "" {
 		t.row("what to do\t%s", s.Cure)
 	}
+	if !s.Renewed.IsZero() {
+		t.row("API key\twas renewed; since %s what waits, is kept and is cached under the one before goes on", s.Renewed.Local().Format(time.DateTime))
+	}
 	if s.People != nil {
 		t.row("users\t%s", peopleInWords(s.People))
 	}
