@@ -57,13 +57,13 @@ func TestWalkAsksForManyFoldersAtOnce(t *testing.T) {
 		fault hostile.Fault
 		most  int // requests
 	}{
-		"in full":                     {most: 14},
-		"ids as strings":              {cfg: hostile.Config{StringIDs: true}, most: 14},
-		"no folder ids":               {cfg: hostile.Config{List: hostile.ListShape{FolderID: hostile.Absent}}, most: folders + 20},
-		"null folder ids":             {cfg: hostile.Config{List: hostile.ListShape{FolderID: hostile.Null}}, most: folders + 20},
-		"no recursion":                {cfg: hostile.Config{List: hostile.ListShape{NotRecursive: true}}, most: folders + 20},
-		"the structure fails once":    {fault: hostile.Fault{Path: "/archivestructure", Nth: 4, Do: hostile.Answer(400, "no")}, most: 20},
-		"the list fails once":         {fault: hostile.Fault{Path: "/document/list", Nth: 4, Do: hostile.Answer(400, "no")}, most: folders + 20},
+		"in full":                  {most: 14},
+		"ids as strings":           {cfg: hostile.Config{StringIDs: true}, most: 14},
+		"no folder ids":            {cfg: hostile.Config{List: hostile.ListShape{FolderID: hostile.Absent}}, most: folders + 20},
+		"null folder ids":          {cfg: hostile.Config{List: hostile.ListShape{FolderID: hostile.Null}}, most: folders + 20},
+		"no recursion":             {cfg: hostile.Config{List: hostile.ListShape{NotRecursive: true}}, most: folders + 20},
+		"the structure fails once": {fault: hostile.Fault{Path: "/archivestructure", Nth: 4, Do: hostile.Answer(400, "no")}, most: 20},
+		"the list fails once":      {fault: hostile.Fault{Path: "/document/list", Nth: 4, Do: hostile.Answer(400, "no")}, most: folders + 20},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

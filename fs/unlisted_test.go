@@ -1,9 +1,12 @@
 package fs_test
 
 import (
+	"fmt"
 	"io"
+	"net/http"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -132,14 +135,21 @@ func TestListedLate(t *testing.T) {
 	wantNames(t, m.path("Muster GmbH", "Briefe"), "a.txt")
 }
 
-// An uploaded file is read back without a download, even if the service returns no id: its document
-// data shows which document it became.
+// An uploaded file is read back without a download, whatever the service answers: its document data shows which
+// document it became.
 func TestReadingAnUploadedFileDownloadsNothing(t *testing.T) {
 	t.Parallel()
-	for name, cfg := range map[string]hostile.Config{
-		"listed at once": {Upload: hostile.UploadShape{Answer: hostile.UploadEmpty}},
-		"listed late":    silent,
+	answers := map[string]hostile.Config{"listed late": silent}
+	for name, answer := range map[string]hostile.UploadAnswer{
+		"a number": hostile.UploadText, "a number and a line end": hostile.UploadLine, "a number as JSON": hostile.UploadNumber,
+		"a text as JSON": hostile.UploadString, "an object": hostile.UploadObject, "nothing": hostile.UploadEmpty,
+		"OK": hostile.UploadOK, "the number of a job": hostile.UploadJob,
 	} {
+		for _, onlyEight := range []bool{false, true} {
+			answers[fmt.Sprintf("%s, only eight %v", name, onlyEight)] = hostile.Config{Upload: hostile.UploadShape{Answer: answer}, OnlyEight: onlyEight}
+		}
+	}
+	for name, cfg := range answers {
 		t.Run(name, func(t *testing.T) {
 			f := newForeign(t, cfg)
 			m, c := f.slow(t)
@@ -156,8 +166,10 @@ func TestReadingAnUploadedFileDownloadsNothing(t *testing.T) {
 					t.Errorf("%s has no id", name)
 				}
 			}
-			if n := f.Count("GET", "/document/{id}/pdf"); n != 0 {
-				t.Errorf("%d downloads", n)
+			for _, r := range f.Requests() {
+				if r.Method == http.MethodGet && r.Status == http.StatusOK && strings.HasSuffix(r.Path, "/pdf") {
+					t.Errorf("it downloads %s", r.Path)
+				}
 			}
 		})
 	}

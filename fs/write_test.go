@@ -321,16 +321,6 @@ func TestUploadWithLostAnswerIsArchivedOnce(t *testing.T) {
 	}
 }
 
-func TestUploadWhoseAnswerHasNoID(t *testing.T) {
-	t.Parallel()
-	f := newForeign(t, hostile.Config{Upload: hostile.UploadShape{Answer: hostile.UploadEmpty}})
-	m := f.mount(t, nil)
-	path := m.path("Muster GmbH", "Briefe", "a.txt")
-	must(t, os.WriteFile(path, []byte("Inhalt"), 0o600))
-	wantContent(t, path, "Inhalt")
-	wantNames(t, m.path("Muster GmbH", "Briefe"), "a.txt")
-}
-
 func TestKilledWriterArchivesNothing(t *testing.T) {
 	for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGKILL, syscall.SIGTERM} {
 		t.Run(sig.String(), func(t *testing.T) {

@@ -427,13 +427,28 @@ func (b blob) Size() int64 { return b.size }
 // accepted ends the delivery after the service took what was sent. Where it did not tell the
 // id, the record first says that the archive has it, and then the id is looked for.
 func (d *delivery) accepted(ctx context.Context, id archive.ID) (archive.ID, error) {
-	if id == 0 {
+	if id = d.numbered(context.WithoutCancel(ctx), id); id == 0 {
 		d.confirmed(0)
 		id = d.identify(ctx)
 	} else if err := d.recognise(context.WithoutCancel(ctx), id); err != nil {
 		return 0, d.fail(ctx, err, archive.Away(err))
 	}
 	return d.confirm(id)
+}
+
+// numbered returns the id that the service answered, 0 if no document has it: a service may answer with the
+// number of a job. One that is a document's tells for all that follow.
+func (d *delivery) numbered(ctx context.Context, id archive.ID) archive.ID {
+	if id == 0 || d.u.rec.Load().SentReplace != 0 || d.u.spool.numbers.Load() {
+		return id
+	}
+	_, err := d.a.Data(ctx, id)
+	if archive.KindOf(err) == archive.KindNotFound {
+		d.log.Infof("the service answered with the number %s, which no document has", id)
+		return 0
+	}
+	d.u.spool.numbers.CompareAndSwap(false, err == nil)
+	return id
 }
 
 // confirm ends the delivery of what the archive has.

@@ -2,6 +2,7 @@ package spool
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"io"
 	"slices"
@@ -16,6 +17,7 @@ type outcome struct {
 	had    archive.ID // the answer, where nothing is made
 	commit bool       // the document is there afterwards
 	noID   bool       // the answer does not tell its id
+	job    archive.ID // the answer is this number, which no document has
 	err    error      // the answer, if not success
 	late   int        // with commit: it shows only after so many listings
 	then   func()
@@ -104,7 +106,7 @@ func (f *fakeArchive) Upload(_ context.Context, up archive.Upload, body archive.
 	if o.err != nil || o.noID {
 		return 0, o.err
 	}
-	return id, nil
+	return cmp.Or(o.job, id), nil
 }
 
 func (f *fakeArchive) Replace(_ context.Context, doc archive.ID, _ string, _ []string, body archive.Blob) error {

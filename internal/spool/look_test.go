@@ -151,6 +151,7 @@ func TestAnswerWithoutAnID(t *testing.T) {
 			f.script[0].then = func() { f.addLocked(7, "Mahnung.pdf", "somebody-else", []byte("other"), 0) }
 		}, true},
 		{"not listed for long", func(f *fakeArchive) { f.script[0].late = 1000 }, false},
+		{"the number of a job", func(f *fakeArchive) { f.script[0].noID, f.script[0].job = false, 999_999 }, true},
 	}
 	for _, tc := range tests {
 		t.Run(tc.name, func(t *testing.T) {

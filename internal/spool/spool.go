@@ -74,6 +74,8 @@ type Spool struct {
 	removals removals
 	// announced counts the uploads that are announced (Record.Announced).
 	announced atomic.Int64
+	// numbers says that an answer to an upload had the number of a document (delivery.numbered).
+	numbers atomic.Bool
 	// unsynced are the ids of uploads that could not be made durable in place.
 	unsynced sync.Map
 

@@ -155,6 +155,8 @@ const (
 	UploadString                     // "17", JSON
 	UploadObject                     // {"id": 17}, JSON
 	UploadEmpty                      // nothing
+	UploadOK                         // OK, text/plain
+	UploadJob                        // the number of a job, which no document has
 )
 
 // SameExternalID says what a second upload with the same external id does.

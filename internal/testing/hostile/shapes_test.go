@@ -118,6 +118,7 @@ func TestUploadAnswers(t *testing.T) {
 	for answer, want := range map[hostile.UploadAnswer]string{
 		hostile.UploadText: "1", hostile.UploadLine: "1\r\n", hostile.UploadNumber: "1",
 		hostile.UploadString: `"1"`, hostile.UploadObject: `{"id":1}`, hostile.UploadEmpty: "",
+		hostile.UploadOK: "OK", hostile.UploadJob: "1000001",
 	} {
 		s := hostile.New(hostile.Config{Upload: hostile.UploadShape{Answer: answer}, WriteStatus: http.StatusCreated})
 		s.AddMandator("M")

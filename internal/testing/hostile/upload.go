@@ -66,6 +66,10 @@ func uploaded(c *call, id int64) answer {
 		return c.json(object{"id": id + c.cfg.LowIDs})
 	case UploadEmpty:
 		return empty(http.StatusOK)
+	case UploadOK:
+		return plain(http.StatusOK, "OK")
+	case UploadJob:
+		return plain(http.StatusOK, strconv.FormatInt(id+1_000_000, 10))
 	}
 	return plain(http.StatusOK, decimal)
 }
