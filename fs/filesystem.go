@@ -156,12 +156,12 @@ func (f *FileSystem) Renewed(at time.Time) { f.renewed.Store(&at) }
 func (f *FileSystem) PeopleChanged() {
 	f.kernel.Guard.Judge.Reset()
 	f.control.InvalidateAll()
-	f.staging.Hasten()
+	f.staging.Queue.Hasten()
 }
 
 // answered is called when the service has answered a request for data.
 func (f *FileSystem) answered() {
-	f.staging.Wake()
+	f.staging.Queue.Wake()
 	f.keeper.Answered()
 	f.Vanishing.Answered()
 }
@@ -227,7 +227,7 @@ func (f *FileSystem) changed(d *tree.Dir, names []string) {
 // Reconnect is for another network, or the same one after a sleep: the service is asked for the top of
 // the archive at once, and for all that waits for it. The error is that of the listing.
 func (f *FileSystem) Reconnect(ctx context.Context) error {
-	f.staging.Hasten()
+	f.staging.Queue.Hasten()
 	f.watch.Hasten()
 	f.Root.Outdate()
 	return f.Root.Tree.LoadFolders(ctx, f.Root, tree.NeedListing)

@@ -66,7 +66,7 @@ func Deliver(ctx context.Context, u *Upload, a Archive, baseline Baseline) (arch
 
 // DeliverWith is Deliver under a policy of the caller's.
 func DeliverWith(ctx context.Context, u *Upload, a Archive, baseline Baseline, p Policy) (archive.ID, error) {
-	return deliver(ctx, u, p, func(d *delivery) (archive.ID, error) {
+	return deliver(ctx, u, p, onSend, func(d *delivery) (archive.ID, error) {
 		d.a, d.baseline = a, baseline
 		return d.withData(ctx, d.run)
 	})
@@ -74,12 +74,28 @@ func DeliverWith(ctx context.Context, u *Upload, a Archive, baseline Baseline, p
 
 // Resolve finds out, without sending anything, what became of an upload that an earlier
 // run had begun to send: it becomes confirmed when the archive has it, else failed. While the
-// service is away it stays what it was, with the reason.
+// service is away it stays what it was, with the reason. One that failed in doubt is looked for once, and
+// stays what it was unless it is found.
 func Resolve(ctx context.Context, u *Upload, a Archive) (archive.ID, error) {
 	p := Policy{RetryFor: u.spool.opts.RetryFor, Queue: true}
-	return deliver(ctx, u, p, func(d *delivery) (archive.ID, error) {
+	return deliver(ctx, u, p, onLook, func(d *delivery) (archive.ID, error) {
 		d.a = a
 		return d.withData(ctx, d.resolve)
+	})
+}
+
+// Continue makes u the next attempt at an upload of the same bytes that failed in doubt: what was sent for that counts
+// as sent for u, which is committed.
+func Continue(u, earlier *Upload) error {
+	was := earlier.Record()
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if err := u.mayLocked(onSend); err != nil {
+		return err
+	}
+	return u.transitLocked(onUpdate, asBefore, func(r *Record) {
+		r.SentID, r.SentName, r.SentFolder, r.SentReplace = was.SentID, was.SentName, was.SentFolder, was.SentReplace
+		r.SentSHA256, r.Baseline, r.Doubtful = was.SentSHA256, was.Baseline, was.Doubtful
 	})
 }
 
@@ -100,8 +116,8 @@ type delivery struct {
 	had    string              // Record.Had
 }
 
-// deliver runs work as the only delivery of u.
-func deliver(ctx context.Context, u *Upload, p Policy, work func(*delivery) (archive.ID, error)) (archive.ID, error) {
+// deliver runs work as the only delivery of u, if ev is allowed.
+func deliver(ctx context.Context, u *Upload, p Policy, ev event, work func(*delivery) (archive.ID, error)) (archive.ID, error) {
 	select {
 	case u.turn <- struct{}{}:
 		defer func() { <-u.turn }()
@@ -110,7 +126,7 @@ func deliver(ctx context.Context, u *Upload, p Policy, work func(*delivery) (arc
 	}
 	d := &delivery{u: u, log: u.log, patience: patience{policy: p, now: u.spool.opts.Now, sleep: u.spool.opts.Sleep}}
 	d.looks = d.look
-	if done, err := d.begin(); done || err != nil {
+	if done, err := d.begin(ev); done || err != nil {
 		return u.rec.Load().Document, err
 	}
 	defer d.end()
@@ -127,14 +143,14 @@ func (d *delivery) withData(ctx context.Context, work func(context.Context) (arc
 }
 
 // begin keeps others from changing the upload; done says that it is confirmed already.
-func (d *delivery) begin() (done bool, err error) {
+func (d *delivery) begin(ev event) (done bool, err error) {
 	u := d.u
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if u.State() == Confirmed {
 		return true, nil
 	}
-	if err := u.mayLocked(onSend); err != nil {
+	if err := u.mayLocked(ev); err != nil {
 		if u.outcome != nil && u.State() == Failed {
 			err = u.outcome // of the delivery that this one waited for
 		}
@@ -232,6 +248,12 @@ func (d *delivery) missed(cause error) error {
 func (d *delivery) resolve(ctx context.Context) (archive.ID, error) {
 	if !d.u.rec.Load().inDoubt() {
 		return 0, d.fail(ctx, fmt.Errorf("it was not sent: %w", errCutOff), false)
+	}
+	if d.u.State() == Failed {
+		if v := d.looks(context.WithoutCancel(ctx)); v.found {
+			return d.confirm(v.id)
+		}
+		return 0, errNotArrived
 	}
 	v := d.findOut(ctx, errCutOff)
 	if v.found {

@@ -256,6 +256,30 @@ func TestResolveSendsNothing(t *testing.T) {
 	}
 }
 
+// What failed in doubt is looked for once, and is confirmed or stays what it was.
+func TestResolveOfWhatFailedInDoubt(t *testing.T) {
+	for _, arrived := range []bool{true, false} {
+		s, _ := open(t, t.TempDir())
+		f := newFake(outcome{commit: arrived, err: kindErr(archive.KindInterrupted)})
+		f.lists = []error{nil, kindErr(archive.KindNotFound)}
+		u := committed(t, s, lateBill(), billBytes)
+		if _, err := Deliver(t.Context(), u, f, nil); err == nil || !u.Record().Doubtful {
+			t.Fatal("no doubt")
+		}
+		before, listed := u.Record(), f.listed
+		id, err := Resolve(t.Context(), u, f)
+		if f.sends() != 1 || f.listed != listed+1 {
+			t.Errorf("%d sends, %d listings", f.sends(), f.listed-listed)
+		}
+		switch r := u.Record(); {
+		case arrived && (err != nil || id != f.holding(billBytes)[0] || r.State != Confirmed):
+			t.Errorf("document %d, %v, %s", id, err, r.State)
+		case !arrived && (err == nil || r.State != Failed || !r.Doubtful || r.Reason != before.Reason):
+			t.Errorf("%v, %+v", err, r)
+		}
+	}
+}
+
 func TestDoubtSurvivesAsLongAsTheBytes(t *testing.T) {
 	f := newFake(outcome{commit: true, err: kindErr(archive.KindInterrupted)})
 	f.lists = []error{nil, kindErr(archive.KindNotFound)}

@@ -27,6 +27,8 @@
 //	+-------- failed <--------------------------+
 //	            |  Retry
 //	            +---------> committed
+//	            |  Resolve
+//	            +---------> confirmed
 //
 // Only Commit says that a file is whole. One that failed without it is incomplete, and taken by
 // RetryAsItIs alone; an empty one is never committed.

@@ -42,7 +42,7 @@ func (s *Spool) CreateFolder(r Record, doubtful bool) (*Upload, error) {
 // its id. A folder of that name that is there by then is taken for it: nobody wants two of a
 // name in one place. It ends as Deliver does.
 func DeliverFolder(ctx context.Context, u *Upload, m FolderMaker, p Policy) (archive.ID, error) {
-	return deliver(ctx, u, p, func(d *delivery) (archive.ID, error) {
+	return deliver(ctx, u, p, onSend, func(d *delivery) (archive.ID, error) {
 		d.looks = func(ctx context.Context) verdict {
 			id, err := m.Find(ctx)
 			return verdict{found: err == nil && id != 0, id: id, err: err}

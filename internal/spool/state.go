@@ -71,9 +71,15 @@ var (
 		func(r *Record) bool { return r.State == Failed || r.Queued }, false,
 	}
 	onSend = event{"deliver", PointSend, PointSending, map[State]State{Committed: Sending, Sending: Sending}, nil, false}
+	// onLook is for what is looked for and not sent; it changes no record.
+	onLook = event{
+		"look for", "", "", map[State]State{Committed: Committed, Sending: Sending, Failed: Failed},
+		func(r *Record) bool { return r.State != Failed || r.Doubtful }, false,
+	}
 	// onConfirm also is for what a look finds, and again for an id that is found later.
 	onConfirm = event{
-		"confirm", PointAnswered, PointConfirmed, map[State]State{Committed: Confirmed, Sending: Confirmed, Confirmed: Confirmed}, nil, true,
+		"confirm", PointAnswered, PointConfirmed,
+		map[State]State{Committed: Confirmed, Sending: Confirmed, Confirmed: Confirmed, Failed: Confirmed}, nil, true,
 	}
 	onGiveUp = event{"give up", PointFail, PointFailed, map[State]State{Committed: Failed, Sending: Failed}, nil, true}
 	// onWaitUnsent is for what waits in the queue and is not in the archive, onWaitInDoubt for

@@ -24,7 +24,7 @@ var allowed = map[string][]string{
 	"fail":          {"failed", "failed", "failed", "-", "failed"},
 	"retry":         {"-", "committed", "sending", "-", "committed"},
 	"send":          {"-", "sending", "sending", "-", "-"},
-	"confirm":       {"-", "confirmed", "confirmed", "confirmed", "-"},
+	"confirm":       {"-", "confirmed", "confirmed", "confirmed", "confirmed"},
 	"give up":       {"-", "failed", "failed", "-", "-"},
 	"wait, unsent":  {"-", "committed", "committed", "-", "-"},
 	"wait in doubt": {"-", "sending", "sending", "-", "-"},

@@ -134,7 +134,7 @@ func newDesk(t *testing.T, readOnly, allowDelete bool, grace ...time.Duration) *
 		People:     staging.People{Of: func(context.Context) (uint32, bool) { return 0, false }},
 	}, time.Now)
 	s.Contents = content.New(t.Context(), content.Config{
-		Config: remote.Config{Archive: d.service, TTL: time.Hour, Listings: 16, Log: log, Now: time.Now, Work: new(background.Work), Answers: s.Wake},
+		Config: remote.Config{Archive: d.service, TTL: time.Hour, Listings: 16, Log: log, Now: time.Now, Work: new(background.Work), Answers: s.Queue.Wake},
 		Mode:   view.Original, Content: cached, Thumbnails: noThumbnails{}, Memory: new(background.Memory),
 		Staged: &s.Placing, NewLeaf: s.LeafFor, Changed: func(*tree.Dir, []string) {},
 	})

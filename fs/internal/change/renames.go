@@ -487,7 +487,7 @@ func (c *Files) renameLocalLocked(ctx context.Context, f *staging.File, to *tree
 	}
 	c.moveToLocked(f, to, newName, over, replaced)
 	if up.Record().Queued {
-		c.s.Enqueue(up) // it may have waited for the folder that it has left
+		c.s.Queue.Add(up) // it may have waited for the folder that it has left
 	}
 	return nil
 }

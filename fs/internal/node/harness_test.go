@@ -30,7 +30,7 @@ func newKernel(t testing.TB, kind tree.DirKind, service *remotetest.Folder) (*Ke
 	k.Staging = staging.New(staging.Config{WhileAlive: WhileAlive, People: staging.People{Of: Person}}, now)
 	k.Contents = content.New(context.Background(), content.Config{
 		Config: remote.Config{
-			Archive: service, TTL: time.Hour, Listings: 16, Log: log, Now: now, Work: new(background.Work), Answers: k.Staging.Wake,
+			Archive: service, TTL: time.Hour, Listings: 16, Log: log, Now: now, Work: new(background.Work), Answers: k.Staging.Queue.Wake,
 		},
 		Mode: view.Original, Memory: k.Memory, Staged: &k.Staging.Placing, NewLeaf: k.Staging.LeafFor, Changed: k.ForgetNames,
 	})

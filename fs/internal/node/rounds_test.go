@@ -121,7 +121,7 @@ func distant(t *testing.T, service *far) *Kernel {
 	k := &Kernel{Trust: 1 << 62, Memory: new(background.Memory)}
 	k.Staging = staging.New(staging.Config{WhileAlive: WhileAlive, People: staging.People{Of: Person}}, time.Now)
 	k.Contents = content.New(t.Context(), content.Config{
-		Config: remote.Config{Archive: service, TTL: time.Hour, Listings: 16, Log: log, Now: time.Now, Work: work, Answers: k.Staging.Wake},
+		Config: remote.Config{Archive: service, TTL: time.Hour, Listings: 16, Log: log, Now: time.Now, Work: work, Answers: k.Staging.Queue.Wake},
 		Mode:   view.Auto, Content: contents, Facts: facts, Memory: k.Memory,
 		Staged: &k.Staging.Placing, NewLeaf: k.Staging.LeafFor, Changed: k.ForgetNames,
 	})

@@ -29,7 +29,7 @@ func (s *Area) Send(up *spool.Upload) error {
 		}
 	}
 	if r.Queued {
-		s.queue.Hurry(up)
+		s.Queue.Hurry(up)
 	}
 	return nil
 }
@@ -53,7 +53,10 @@ func (s *Area) retry(up *spool.Upload, asItIs bool) error {
 	inside := s.failedIn(up) // before the retry: once the folder exists, no record says what was in it
 	err := s.Send(up)
 	if err == nil {
-		err = s.retryOne(up, asItIs)
+		held := s.Holder(up)
+		held.Commit.Lock()
+		err = s.RetryLocked(held, up, asItIs)
+		held.Commit.Unlock()
 	}
 	switch {
 	case inFolder && errors.Is(err, syscall.ENOENT):
@@ -94,13 +97,6 @@ func (s *Area) failedIn(folder *spool.Upload) (inside []*spool.Upload) {
 	return inside
 }
 
-func (s *Area) retryOne(up *spool.Upload, asItIs bool) error {
-	held := s.Holder(up)
-	held.Commit.Lock()
-	defer held.Commit.Unlock()
-	return s.RetryLocked(held, up, asItIs)
-}
-
 // RetryLocked queues an upload again under Commit of held, which stands for it.
 // +checklocks:held.Commit
 func (s *Area) RetryLocked(held *File, up *spool.Upload, asItIs bool) error {
@@ -115,7 +111,7 @@ func (s *Area) RetryLocked(held *File, up *spool.Upload, asItIs bool) error {
 	if recalled := r.State == spool.Created && r.Queued; !recalled {
 		if err := take(); err != nil {
 			if up.Record().Queued { // it is queued nevertheless
-				s.queue.Add(up)
+				s.Queue.Add(up)
 			}
 			return err
 		}
@@ -129,7 +125,7 @@ func (s *Area) RetryLocked(held *File, up *spool.Upload, asItIs bool) error {
 			s.Placing.await(up)
 		}
 	}
-	s.queue.Hurry(up)
+	s.Queue.Hurry(up)
 	return nil
 }
 

@@ -57,7 +57,7 @@ func (v *delivery) finishLocked(ctx context.Context, f *File, later bool) error 
 		f.happened(onKeep)
 		err := up.Keep()
 		if err == nil && IsHeldBack(up) {
-			v.s.queue.Add(up)
+			v.s.Queue.Add(up)
 		}
 		return err
 	}
@@ -126,7 +126,7 @@ func (v *delivery) endWriting(ctx context.Context, f *File) {
 	case doc == nil && up.State() == spool.Created: // else it is in flight; do not wait for it
 		v.keepUnwritten(f)
 	case up.Record().Rest > 0: // the queue may have left it to this writer
-		v.s.queue.Add(up)
+		v.s.Queue.Add(up)
 	}
 }
 
@@ -169,11 +169,14 @@ func (v *delivery) SendLocked(ctx context.Context, f *File, up *spool.Upload, d 
 	}
 	if later {
 		v.s.queued.Store(time.Now().UnixNano())
-		v.s.queue.Add(up)
+		v.s.Queue.Add(up)
 		return 0, false, nil
 	}
 	v.s.sending.Add(1)
 	defer v.s.sending.Add(-1)
+	if earlier := v.s.doubts.continued(up); earlier != nil {
+		defer v.s.Discard(earlier)
+	}
 	if id, err = spool.Deliver(ctx, up, v.s.Service.Archive, v.s.Baseline(d)); v.s.Service.Answered(err) != nil {
 		v.s.Service.Failures.AddFailed("archive", up, f.Where(), err)
 		return 0, false, err
@@ -316,7 +319,7 @@ func (v *delivery) restedLocked(ctx context.Context, f *File, up *spool.Upload) 
 		v.s.Discard(up)
 		return background.ErrMoot
 	case !v.s.ending.Load() && v.s.repeats.await(up, v.s.Service.Now(), v.s.grace):
-		v.s.queue.Add(up)
+		v.s.Queue.Add(up)
 		return background.ErrMoot
 	case err == nil:
 		return nil
@@ -430,8 +433,12 @@ func (v *delivery) become(f *File, d *tree.Dir, doc *archive.Document, others bo
 	f.Mu.Lock()
 	defer f.Mu.Unlock()
 	if shown := d.Shown.Document(doc.ID); shown != nil && shown != f.Entry && f.Dir == d {
-		d.Shown.Drop(shown) // a listing was faster; the document keeps the file's name
-		v.s.Changed(d, []string{shown.Name})
+		d.Shown.Drop(shown) // a listing was faster; the document keeps the file's name, unless that is made up
+		v.s.Changed(d, []string{shown.Name, f.Entry.Name})
+		if shown.Name == doc.Name && f.Entry.Name != doc.Name {
+			d.Shown.Drop(f.Entry)
+			f.Entry.Name = shown.Name
+		}
 	}
 	f.Doc, f.Sized = doc, false
 	f.Entry.Doc.Store(doc)
@@ -453,7 +460,7 @@ func (s *Area) cacheBytes(up *spool.Upload, id archive.ID) {
 	r := up.Record()
 	s.Service.Failures.Mend(&r)
 	if id != 0 && r.Had == "" {
-		s.keepTime(&r, id)
+		s.state.SetModified(id, ModifiedOf(&r), r.Changed)
 		key := cache.Key{Document: id, Representation: archive.Original}
 		of := archive.Unlisted
 		if r.Inbox {
@@ -475,11 +482,6 @@ func (s *Area) cacheBytes(up *spool.Upload, id archive.ID) {
 	}
 }
 
-// keepTime stores the times of a file as those of its document.
-func (s *Area) keepTime(r *spool.Record, id archive.ID) {
-	s.state.SetModified(id, ModifiedOf(r), r.Changed)
-}
-
 // conclude ends a confirmed upload: it sets auto-export, which an upload cannot carry, and discards
 // the upload. If the service is away or rejects the credentials, the record stays and the next
 // mount tries again.
@@ -498,7 +500,7 @@ func (s *Area) conclude(ctx context.Context, up *spool.Upload, id archive.ID) {
 			doc.AutoExport = archive.FlagTrue
 			d.Update(&doc)
 		} else {
-			s.outdate(r.Folder)
+			s.listAgain(&r)
 		}
 	}
 	s.Discard(up)
@@ -513,7 +515,7 @@ func (s *Area) concludeWithoutID(up *spool.Upload, r *spool.Record, as []archive
 		s.Service.Log.Warnf("%s/%s was archived; the service does not list it", archive.Printable(r.Path), archive.Printable(r.Name))
 	case 1: // certain enough for the time, but not for the content cache
 		id = as[0]
-		s.keepTime(r, id)
+		s.state.SetModified(id, ModifiedOf(r), r.Changed)
 	}
 	s.conclude(s.People.behalf(context.Background(), up), up, id)
 }
@@ -524,15 +526,6 @@ func (s *Area) listAgain(r *spool.Record) {
 	if d := s.folderAt(refOf(r)); d != nil {
 		d.Distrust()
 		s.Changed(d, []string{r.Name})
-	}
-}
-
-// outdate makes the next listing of a folder ask the service, even if the tree does not know the
-// folder yet.
-func (s *Area) outdate(id archive.ID) {
-	s.Service.Outdate(id)
-	if d := s.Folder(id); d != nil {
-		d.Outdate()
 	}
 }
 
@@ -583,5 +576,8 @@ func (v *delivery) giveUpLocked(f *File, up *spool.Upload) {
 		v.s.letGo(up)
 	default:
 		f.hide()
+		if v.s.doubts.plan(up, v.s.Service.Now()) {
+			v.s.Queue.Add(up)
+		}
 	}
 }

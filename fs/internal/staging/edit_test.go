@@ -24,7 +24,7 @@ func newLetters(t *testing.T) (*Area, *tree.Dir) {
 		}
 	})
 	s, d := newArea(t, Config{State: kept, Async: true}, &remotetest.Folder{})
-	if err := s.queue.Close(t.Context()); err != nil {
+	if err := s.Queue.Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	return s, d

@@ -118,7 +118,7 @@ func (f *File) OpenWrite(ctx context.Context, a content.Access, v *content.Reade
 func (f *File) untouched(ctx context.Context) {
 	if up := f.Pending(); up != nil {
 		if r := up.Record(); r.Closed && r.Queued {
-			f.s.queue.Add(up)
+			f.s.Queue.Add(up)
 			return
 		}
 	}
@@ -290,7 +290,7 @@ func (f *File) startAnewLocked(ctx context.Context) (*spool.Upload, error) {
 		return nil, err
 	}
 	if waits := former.Pending(); waits != nil && waits.Record().Queued {
-		f.s.queue.Add(waits) // an attempt may have found that it is no longer this file's
+		f.s.Queue.Add(waits) // an attempt may have found that it is no longer this file's
 	}
 	return up, nil
 }

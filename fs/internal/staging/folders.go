@@ -30,7 +30,7 @@ func (q *queuedFolders) Add(ctx context.Context, d *tree.Dir, name string, doubt
 	d.Mu.Lock()
 	e := q.showLocked(d, up)
 	d.Mu.Unlock()
-	q.s.queue.Add(up)
+	q.s.Queue.Add(up)
 	return e, nil
 }
 
@@ -125,10 +125,11 @@ func (q *queuedFolders) made(up *spool.Upload, id archive.ID) {
 	}
 	q.s.Service.Failures.Mend(&r)
 	if d == nil {
-		q.s.outdate(r.Folder)
+		q.s.Service.Outdate(r.Folder) // also if the tree does not know it yet
+		q.s.listAgain(&r)
 	}
 	q.s.Discard(up)
-	q.s.queue.Resume()
+	q.s.Queue.Resume()
 }
 
 // giveID gives a queued directory the id of its folder, which the service has under a name. If a listing was
@@ -162,7 +163,7 @@ func (q *queuedFolders) failIn(up *spool.Upload) error {
 	r := up.Record()
 	folder, there := q.s.Spool.Get(r.Within)
 	if there && folder.State() != spool.Failed {
-		q.s.queue.Add(up) // behind its folder
+		q.s.Queue.Add(up) // behind its folder
 		return background.ErrMoot
 	}
 	err := errors.New("its folder was discarded")
@@ -192,7 +193,7 @@ func (q *queuedFolders) Replaced(d *tree.Dir, before, now *spool.Upload) error {
 		q.s.letGo(before)
 	}
 	if now != nil && now.Record().Queued { // it may have waited for the folder that it has left
-		q.s.queue.Add(now)
+		q.s.Queue.Add(now)
 	}
 	return nil
 }

@@ -41,7 +41,7 @@ func newArea(t *testing.T, c Config, service *remotetest.Folder) (*Area, *tree.D
 	})
 	s.Contents = content.New(t.Context(), content.Config{
 		Content: kept,
-		Config:  remote.Config{Archive: service, TTL: time.Hour, Listings: 16, Log: log, Now: now, Work: new(background.Work), Answers: s.Wake},
+		Config:  remote.Config{Archive: service, TTL: time.Hour, Listings: 16, Log: log, Now: now, Work: new(background.Work), Answers: s.Queue.Wake},
 		Mode:    view.Original, Memory: new(background.Memory),
 		Staged: &s.Placing, NewLeaf: s.LeafFor, Changed: func(*tree.Dir, []string) {},
 	})

@@ -14,15 +14,6 @@ import (
 // Uploading returns the number of uploads in flight.
 func (s *Area) Uploading() int64 { return s.sending.Load() }
 
-// Wake makes the queue retry at once what waits for the service.
-func (s *Area) Wake() { s.queue.Wake() }
-
-// Hasten makes the queue retry at once, because the service may be reached again.
-func (s *Area) Hasten() { s.queue.Hasten() }
-
-// Enqueue queues an upload for the background.
-func (s *Area) Enqueue(up *spool.Upload) { s.queue.Add(up) }
-
 // attempt is one attempt of the queue at an upload. wait reports that the upload has to be tried
 // again later. err is background.ErrMoot if there was nothing to try, and wraps
 // background.ErrInDoubt if the request may still take effect.
@@ -38,14 +29,12 @@ func (s *Area) attempt(ctx context.Context, up *spool.Upload) (wait bool, err er
 }
 
 func (s *Area) tryQueued(ctx context.Context, up *spool.Upload) (wait bool, err error) {
-	s.mu.Lock()
-	cutOff := s.cutOff[up.ID()]
-	s.mu.Unlock()
+	_, cutOff := s.cutOff.Load(up.ID())
 	_, there := s.Spool.Get(up.ID())
 	switch {
 	case !there:
 		return false, background.ErrMoot // removed or archived meanwhile
-	case cutOff:
+	case cutOff, up.State() == spool.Failed:
 		return s.resolve(ctx, up)
 	case up.Record().Directory:
 		return s.Folders.attempt(ctx, up)
@@ -67,6 +56,9 @@ var errHeldBack = errors.New("it is a whole document under a name that programs 
 // deliverable reports whether the queue can try an upload, and from when on: its folder exists, or
 // has failed, in which case the upload fails with it.
 func (s *Area) deliverable(up *spool.Upload) (at time.Time, ok bool) {
+	if at, planned := s.doubts.next(up); planned {
+		return at, true
+	}
 	r := up.Record()
 	folder, waiting := s.Spool.Get(r.Within)
 	if r.StaysHere() {

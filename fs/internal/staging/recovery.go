@@ -34,19 +34,19 @@ func Recover(s *Area) {
 			if r.Written != "" {
 				s.repeats.note(up)
 			}
-			s.queue.Add(up)
+			s.Queue.Add(up)
 		case r.State == spool.Created && r.Closed:
 			s.Placing.await(up)
 			if IsHeldBack(up) {
-				s.queue.Add(up)
+				s.Queue.Add(up)
 			}
 		case r.State == spool.Failed && (r.Visible || r.Directory):
 			s.Placing.await(up)
+		case s.doubts.plan(up, s.Service.Now()):
+			s.Queue.Add(up)
 		case r.State == spool.Sending, r.State == spool.Committed:
-			s.mu.Lock()
-			s.cutOff[up.ID()] = true
-			s.mu.Unlock()
-			s.queue.Add(up)
+			s.cutOff.Store(up.ID(), true)
+			s.Queue.Add(up)
 		}
 	}
 }
@@ -81,7 +81,8 @@ func putAway(s *Area, up *spool.Upload, r *spool.Record) {
 
 // resolve is one attempt of the queue to find out what became of an upload whose close was cut off
 // by the end of an earlier mount. The upload is confirmed if the archive has it, else failed,
-// because nobody waits for that close any more. While the service is away, the upload waits.
+// because nobody waits for that close any more. While the service is away, the upload waits. It also looks
+// again for one that failed in doubt.
 func (s *Area) resolve(ctx context.Context, up *spool.Upload) (wait bool, err error) {
 	id, err := spool.Resolve(ctx, up, s.Service.Archive)
 	_ = s.Service.Answered(err)
@@ -89,11 +90,14 @@ func (s *Area) resolve(ctx context.Context, up *spool.Upload) (wait bool, err er
 	if r.State == spool.Sending || r.State == spool.Committed {
 		return true, err
 	}
-	s.mu.Lock()
-	delete(s.cutOff, up.ID())
-	s.mu.Unlock()
+	_, cutOff := s.cutOff.LoadAndDelete(up.ID())
 	if err != nil {
-		s.Service.Failures.AddFailed("archive", up, r.Path+"/"+r.Name, err)
+		if cutOff {
+			s.Service.Failures.AddFailed("archive", up, r.Path+"/"+r.Name, err)
+		}
+		if s.doubts.plan(up, s.Service.Now()) {
+			s.Queue.Add(up)
+		}
 		return false, err
 	}
 	s.cacheBytes(up, id)

@@ -95,12 +95,13 @@ type Area struct {
 	whileAlive func(ctx context.Context) (alive context.Context, stop func())
 	People     People
 	repeats    repeats
+	doubts     doubts
 
 	Delivery delivery
 	Placing  placing
 	Folders  queuedFolders
-	// queue archives uploads in the background.
-	queue *background.Queue[*spool.Upload]
+	// Queue archives uploads in the background.
+	Queue *background.Queue[*spool.Upload]
 	// sending counts uploads in flight.
 	sending atomic.Int64
 	// ending says that the mount ends, and every time of grace with it.
@@ -116,7 +117,7 @@ type Area struct {
 	// queuedDirs maps the upload of a queued folder to its directory.
 	queuedDirs map[string]*tree.Dir // +checklocks:mu
 	// cutOff holds the ids of uploads whose close an earlier mount never answered.
-	cutOff map[string]bool // +checklocks:mu
+	cutOff sync.Map
 }
 
 // busy is how long after a close another one is expected, as of a program that copies many files.
@@ -127,11 +128,11 @@ func New(c Config, now func() time.Time) *Area {
 	s := &Area{
 		Spool: c.Spool, state: c.State, Async: c.Async, grace: c.Grace, number: c.Number, readOnly: c.ReadOnly, rewritten: c.Rewritten, whileAlive: c.WhileAlive, People: c.People,
 		waiting: map[folderRef][]*spool.Upload{}, holders: map[string]*File{},
-		queuedDirs: map[string]*tree.Dir{}, cutOff: map[string]bool{},
+		queuedDirs: map[string]*tree.Dir{},
 	}
 	s.Delivery, s.Placing, s.Folders = delivery{s}, placing{s}, queuedFolders{s}
-	s.queue = background.New(s.People.queued(s.attempt), s.deliverable, whose, now)
-	s.queue.Busy = func() bool { return time.Since(time.Unix(0, s.queued.Load())) < busy }
+	s.Queue = background.New(s.People.queued(s.attempt), s.deliverable, whose, now)
+	s.Queue.Busy = func() bool { return time.Since(time.Unix(0, s.queued.Load())) < busy }
 	return s
 }
 
@@ -139,11 +140,10 @@ func New(c Config, now func() time.Time) *Area {
 // cannot take stays in the spool.
 func (s *Area) Close(ctx context.Context) error {
 	s.ending.Store(true)
-	err := s.queue.Drain(ctx)
-	if errors.Is(err, background.ErrAway) {
-		err = nil
+	if err := s.Queue.Drain(ctx); err != nil && !errors.Is(err, background.ErrAway) {
+		return errors.Join(err, s.Queue.Close(ctx))
 	}
-	return errors.Join(err, s.queue.Close(ctx))
+	return s.Queue.Close(ctx)
 }
 
 // MayChange returns EROFS on a read-only mount.
@@ -222,6 +222,7 @@ func (s *Area) letGo(up *spool.Upload) {
 	defer s.mu.Unlock()
 	delete(s.holders, up.ID())
 	s.repeats.forget(up, s.Service.Now())
+	s.doubts.forget(up)
 }
 
 // Discard removes an upload and its bytes from the spool. An error is only logged.
