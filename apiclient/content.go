@@ -134,6 +134,8 @@ func contentRequest(method string, want archive.ContentRequest) *request {
 	case archive.Original:
 		r.op, r.query = OpOriginal, url.Values{"original": {"true"}}
 	case archive.PDF:
+	case archive.Annotated:
+		r.query = url.Values{"annotations": {"stamp,text,symbol,note"}}
 	case archive.Text:
 		r.op, r.path = OpText, documentPath(doc, "ocr-result")
 	case archive.Preview:

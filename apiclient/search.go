@@ -76,6 +76,8 @@ func searchQuery(s archive.Search) url.Values {
 	set("fulltext-all", strings.Join(s.Text, " "))
 	set("document-name-terms", strings.Join(s.Name, " "))
 	set("keyword-terms", EscapeList(s.Keywords))
+	set("note-terms", strings.Join(s.Notes, " "))
+	set("stamps-inclusive", EscapeList(s.Stamps))
 	set("document-type", s.Type)
 	day("from-date", s.From)
 	day("to-date", s.To)

@@ -22,6 +22,7 @@ func TestSearchAsks(t *testing.T) {
 		want   string
 	}{
 		{archive.Search{}, ""},
+		{archive.Search{Notes: []string{"call", "back"}, Stamps: []string{"paid", "in part"}}, "note-terms=call+back&stamps-inclusive=paid%2Cin+part&"},
 		{archive.Search{Text: []string{"a", `"b c"`}, Name: []string{"n", "m"}}, "document-name-terms=n+m&fulltext-all=a+%22b+c%22&"},
 		{archive.Search{Keywords: []string{"x,y", "z"}, Type: "T U"}, "document-type=T+U&keyword-terms=x%5C%2Cy%2Cz&"},
 		{archive.Search{From: day, To: day.AddDate(0, 0, 1)}, "from-date=2024-01-02&to-date=2024-01-03&"},

@@ -43,11 +43,12 @@ type Representation uint8
 
 // The representations of a document.
 const (
-	Original Representation = iota + 1 // as it was uploaded
-	PDF                                // the PDF rendition
-	Data                               // the JSON of document data
-	Text                               // the recognised text
-	Preview                            // a picture of one page
+	Original  Representation = iota + 1 // as it was uploaded
+	PDF                                 // the PDF rendition
+	Data                                // the JSON of document data
+	Text                                // the recognised text
+	Preview                             // a picture of one page
+	Annotated                           // the PDF rendition with stamps, texts, symbols and notes
 )
 
 // String names the representation as the --content option and the names of cache files do.
@@ -63,6 +64,8 @@ func (r Representation) String() string {
 		return "text"
 	case Preview:
 		return "preview"
+	case Annotated:
+		return "annotated"
 	}
 	return "none"
 }

@@ -10,6 +10,8 @@ type Search struct {
 	// Name are words that occur in the name.
 	Name     []string
 	Keywords []string
+	// Notes are words that occur in a note, Stamps the titles of stamps.
+	Notes, Stamps []string
 	// Type is a document type.
 	Type string
 	// From and To are the first and the last day; zero: none. Only the date counts.

@@ -111,7 +111,7 @@ func parseFileName(s string) (fileName, error) {
 }
 
 func parseRepresentation(s string) (archive.Representation, error) {
-	for _, r := range []archive.Representation{archive.Original, archive.PDF, archive.Data, archive.Text, archive.Preview} {
+	for _, r := range []archive.Representation{archive.Original, archive.PDF, archive.Data, archive.Text, archive.Preview, archive.Annotated} {
 		if r.String() == s {
 			return r, nil
 		}

@@ -365,3 +365,25 @@ func TestControlDirectoryIsNotWalked(t *testing.T) {
 		t.Errorf("%d searches", n)
 	}
 }
+
+// What people put on a document is drawn on its own PDF, which is listed where there is something to draw.
+func TestAnnotatedPDF(t *testing.T) {
+	t.Parallel()
+	f := newForeign(t, hostile.Config{})
+	plain := f.AddDocument(f.bills, hostile.Document{Name: "a.pdf", Content: []byte("%PDF-1.4 a %%EOF")})
+	paid := f.AddDocument(f.bills, hostile.Document{Name: "b.pdf", Content: []byte("%PDF-1.4 b %%EOF"), Stamps: []string{"paid"}})
+	m := f.mount(t, nil)
+	for id, listed := range map[int64]bool{plain: false, paid: true} {
+		names := get(os.ReadDir(m.document(id)))(t)
+		if got := slices.ContainsFunc(names, func(e os.DirEntry) bool { return e.Name() == "annotated.pdf" }); got != listed {
+			t.Errorf("document %d lists it: %v", id, got)
+		}
+		content := get(os.ReadFile(m.document(id, "annotated.pdf")))(t)
+		if !bytes.HasPrefix(content, []byte("%PDF-")) {
+			t.Errorf("document %d holds %.10q", id, content)
+		}
+	}
+	if !slices.ContainsFunc(f.Requests(), func(r hostile.Request) bool { return r.Query.Get("annotations") == "stamp,text,symbol,note" }) {
+		t.Error("no annotations were asked for")
+	}
+}

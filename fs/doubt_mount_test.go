@@ -88,6 +88,9 @@ func TestAnUploadInDoubtIsRepeated(t *testing.T) {
 			if got := f.holds(f.letters); !slices.Equal(got, []string{"a.txt=Inhalt"}) {
 				t.Errorf("the service has %q", got)
 			}
+			if s := m.fs.Status(); s.Health != fs.HealthOK || len(s.LastErrors) != 1 || s.LastErrors[0].Mended.IsZero() {
+				t.Errorf("the status is %+v", s)
+			}
 			wantNames(t, dir, "a.txt")
 			wantContent(t, filepath.Join(dir, "a.txt"), "Inhalt")
 		})
@@ -114,6 +117,9 @@ func TestARefusedFileThatIsCopiedAgainIsOneUpload(t *testing.T) {
 		must(t, m.retryNow(u))
 	}
 	heals(t, "nothing is left", func() bool { return len(m.uploads()) == 0 })
+	if s := m.fs.Status(); s.Health != fs.HealthOK {
+		t.Errorf("the status is %+v", s)
+	}
 	if got := f.holds(f.letters); !slices.Equal(got, []string{"a.txt=Inhalt", "a.txt=other"}) {
 		t.Errorf("the service has %q", got)
 	}

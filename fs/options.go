@@ -150,10 +150,8 @@ type Options struct {
 	MountSource string
 	// MountOptions are passed to the mount helper unchanged.
 	MountOptions []string
-	// PID is the process id in the status, Restarts how many mounts in a row took over from one that
-	// crashed, StateDir the directory of the spool.
+	// PID is the process id in the status, StateDir the directory of the spool.
 	PID      int
-	Restarts int
 	StateDir string
 	// Times has requests of the kernel timed (FileSystem.OperationTimes).
 	Times bool

@@ -44,8 +44,6 @@ type Status struct {
 	Service string    `json:"service"`
 	Mounted time.Time `json:"mounted"`
 	PID     int       `json:"pid"`
-	// Restarts is how many times in a row a mount crashed and was mounted again.
-	Restarts int `json:"restarts"`
 	// StateDir keeps the uploads that the mount does not deliver.
 	StateDir string `json:"state-dir"`
 	// Renewed is when StateDir went on under a renewed API key in this mount.
@@ -209,7 +207,7 @@ func (f *FileSystem) Status() Status {
 	failures := f.Service.Failures.List()
 	used, _ := f.staging.Spool.Usage()
 	s := Status{
-		Version: f.opts.Version, Service: f.opts.Source, Mounted: f.Started, PID: f.opts.PID, Restarts: f.opts.Restarts, StateDir: f.opts.StateDir,
+		Version: f.opts.Version, Service: f.opts.Source, Mounted: f.Started, PID: f.opts.PID, StateDir: f.opts.StateDir,
 		Content: string(f.opts.Mode), ReadOnly: f.opts.ReadOnly, Health: HealthOK, Unseen: f.unseen(), LastErrors: failures, LastRefusals: f.Errnos.Refusals(),
 		Requests: f.Service.Archive.Stats(),
 		Cache: CacheStatus{

@@ -280,7 +280,7 @@ func TestRefusedCredentialsOfAnUpload(t *testing.T) {
 	if s := m.fs.Status(); len(s.LastErrors) != 1 || !s.LastErrors[0].Mended.IsZero() {
 		t.Errorf("another file was archived, and the last errors are %+v", s.LastErrors)
 	}
-	must(t, os.WriteFile(m.path("Muster GmbH", "Briefe", "a.txt"), []byte("Inhalt"), 0o600))
+	must(t, os.WriteFile(m.path("Muster GmbH", "Briefe", "a.txt"), []byte("another"), 0o600))
 	if s := m.fs.Status(); len(s.Uploads.List) != 1 || !s.LastErrors[0].Mended.IsZero() {
 		t.Errorf("another file of the same name was archived, the uploads are %+v and the last errors %+v", s.Uploads.List, s.LastErrors)
 	}

@@ -32,11 +32,10 @@ type Dirs struct {
 
 // Files in the state directory.
 const (
-	lockName     = "lock"
-	boundName    = "archive"  // the identity of the archive
-	restartsName = "restarts" // see CountRestart
-	hastenName   = "hasten"   // see Hasten
-	profileName  = "profile"  // see UsedFor
+	lockName    = "lock"
+	boundName   = "archive" // the identity of the archive
+	hastenName  = "hasten"  // see Hasten
+	profileName = "profile" // see UsedFor
 )
 
 // xdg is a base directory of the XDG specification: from the environment when that is an

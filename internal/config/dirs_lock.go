@@ -196,22 +196,6 @@ func (d *Dirs) usedBy(who string) error {
 	return nil
 }
 
-// CountRestart counts mounts in a row that take over from one that crashed, this one included if
-// again. Another mount begins anew with 0.
-func (d *Dirs) CountRestart(again bool) (int, error) {
-	path := filepath.Join(d.State, restartsName)
-	if !again {
-		if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
-			return 0, err
-		}
-		return 0, nil
-	}
-	text, _ := os.ReadFile(path)       //nolint:gosec // below our own directory
-	n, _ := strconv.Atoi(string(text)) // 0 without the file
-	n++
-	return n, os.WriteFile(path, []byte(strconv.Itoa(n)), 0o600)
-}
-
 // Hasten asks the mount that has a state directory to leave its uploads to the next one if it was
 // unmounted, until the mark is closed or the process ends. The error wraps syscall.EWOULDBLOCK while
 // another process asks.

@@ -8,6 +8,8 @@
 //
 //	keyword:WORDS   the document has this keyword
 //	name:WORDS      the words occur in its name
+//	note:WORDS      the words occur in its notes
+//	stamp:WORDS     it has this stamp
 //	type:WORDS      it is of this document type
 //	after:DATE      it was created on that day or later
 //	before:DATE     it was created before that day
@@ -74,6 +76,10 @@ func (q *Query) add(w word) error {
 		q.Keywords = append(q.Keywords, value)
 	case "name":
 		q.Name = append(q.Name, strings.Fields(value)...)
+	case "note":
+		q.Notes = append(q.Notes, strings.Fields(value)...)
+	case "stamp":
+		q.Stamps = append(q.Stamps, value)
 	case "in":
 		q.In = append(q.In, value)
 	case "type":

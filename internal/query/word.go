@@ -55,7 +55,7 @@ func (w word) cut() (key, value string, keyed bool) {
 		return "", "", false
 	}
 	switch key = strings.ToLower(key); key {
-	case "keyword", "name", "type", "after", "before", "in":
+	case "keyword", "name", "note", "stamp", "type", "after", "before", "in":
 		return key, strings.TrimSpace(value), true
 	}
 	return "", "", false

@@ -53,6 +53,7 @@ func outcomes() map[archive.Kind]outcome {
 		archive.KindBusy:         {http.StatusTooManyRequests, "busy"},
 		archive.KindServer:       failed,
 		archive.KindUnreachable:  {http.StatusServiceUnavailable, "unavailable"},
+		archive.KindForeign:      {http.StatusServiceUnavailable, "unavailable"},
 		archive.KindInterrupted:  failed,
 		archive.KindTimeout:      {http.StatusRequestTimeout, "timeout"},
 		archive.KindProtocol:     failed,

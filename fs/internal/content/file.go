@@ -349,7 +349,7 @@ func (f *File) Immutable(rep archive.Representation) bool { return f.Trust(rep).
 func (f *File) Trust(rep archive.Representation) cache.Trust {
 	trust := cache.Trust{MaxAge: f.Env.Service.TTL}
 	switch {
-	case rep == archive.Data || rep == archive.Text: // they change while the listing stays the same
+	case rep == archive.Data, rep == archive.Text, rep == archive.Annotated: // they change while the listing stays the same
 	case f.As != nil:
 		trust.Print = f.As.Print
 	case f.Archived():

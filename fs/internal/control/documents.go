@@ -21,6 +21,7 @@ const maxAbouts = 256
 type about struct {
 	doc             archive.Document
 	pages           []archive.ID // of the pages that have one
+	annotated       bool         // there are notes or stamps
 	mandator        string
 	archived, inbox bool                // as in Rendition
 	print           archive.Fingerprint // as in Rendition
@@ -67,6 +68,7 @@ func newAbout(data *archive.DocumentData) about {
 		if p.ID != 0 {
 			a.pages = append(a.pages, p.ID)
 		}
+		a.annotated = a.annotated || len(p.Notes)+len(p.Stamps) > 0
 	}
 	return a
 }
@@ -113,6 +115,7 @@ var renditions = [...]struct {
 }{
 	{"original", archive.Original},
 	{"document.pdf", archive.PDF},
+	{"annotated.pdf", archive.Annotated},
 	{"data.json", archive.Data},
 	{"text.txt", archive.Text},
 }
@@ -171,9 +174,12 @@ func (t *Tree) document(id archive.ID, path string) *Dir {
 	// A listing looks each file up and leaves out what the service does not have. A file whose
 	// lookup fails otherwise is listed, so that opening it shows the error.
 	list := func(ctx context.Context) ([]Entry, error) {
+		a, _ := t.about(ctx, id) // each lookup has the error, too
 		var list []Entry
 		for _, r := range renditions {
-			list = append(list, Entry{Name: r.name, Mode: syscall.S_IFREG})
+			if r.as != archive.Annotated || a.annotated {
+				list = append(list, Entry{Name: r.name, Mode: syscall.S_IFREG})
+			}
 		}
 		list = append(list, Entry{Name: pagesName, Mode: syscall.S_IFDIR})
 		return slices.DeleteFunc(list, func(e Entry) bool {

@@ -174,14 +174,17 @@ func (v *delivery) SendLocked(ctx context.Context, f *File, up *spool.Upload, d 
 	}
 	v.s.sending.Add(1)
 	defer v.s.sending.Add(-1)
-	if earlier := v.s.doubts.continued(up); earlier != nil {
-		defer v.s.Discard(earlier)
-	}
+	earlier := v.s.doubts.continued(up)
 	if id, err = spool.Deliver(ctx, up, v.s.Service.Archive, v.s.Baseline(d)); v.s.Service.Answered(err) != nil {
 		v.s.Service.Failures.AddFailed("archive", up, f.Where(), err)
-		return 0, false, err
 	}
-	return id, true, nil
+	if earlier != nil {
+		if was := earlier.Record(); err == nil {
+			v.s.Service.Failures.Mend(&was)
+		}
+		v.s.Discard(earlier)
+	}
+	return id, err == nil, err
 }
 
 // meant returns the edit of a record that is for d.
@@ -576,8 +579,6 @@ func (v *delivery) giveUpLocked(f *File, up *spool.Upload) {
 		v.s.letGo(up)
 	default:
 		f.hide()
-		if v.s.doubts.plan(up, v.s.Service.Now()) {
-			v.s.Queue.Add(up)
-		}
+		v.s.doubts.plan(up, v.s.Service.Now())
 	}
 }

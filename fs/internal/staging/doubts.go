@@ -10,6 +10,8 @@ import (
 // doubts are files that failed and have left their folders. Those that failed without an answer may be in the
 // archive: they are looked for by themselves, after a minute, two, four and so on, for a day.
 type doubts struct {
+	look func(*spool.Upload) // Queue.Add
+
 	mu    sync.Mutex
 	looks map[*spool.Upload]look // +checklocks:mu
 }
@@ -26,7 +28,13 @@ const (
 )
 
 // plan plans the next look for an upload, if there is to be one.
-func (d *doubts) plan(up *spool.Upload, now time.Time) bool {
+func (d *doubts) plan(up *spool.Upload, now time.Time) {
+	if d.planned(up, now) {
+		d.look(up)
+	}
+}
+
+func (d *doubts) planned(up *spool.Upload, now time.Time) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	r := up.Record()
@@ -68,8 +76,8 @@ func (d *doubts) continued(up *spool.Upload) *spool.Upload {
 	r := up.Record()
 	for earlier := range d.looks {
 		was := earlier.Record()
-		same := earlier != up && was.State == spool.Failed && !was.Incomplete() && was.Replace == r.Replace && was.Folder == r.Folder &&
-			was.DocumentName == r.DocumentName && was.Name == r.Name && was.SHA256 == r.SHA256
+		same := earlier != up && was.State == spool.Failed && !was.Incomplete() && was.UID == r.UID && was.Replace == r.Replace &&
+			was.Folder == r.Folder && was.DocumentName == r.DocumentName && was.Name == r.Name && was.SHA256 == r.SHA256
 		if same && (!was.Doubtful || spool.Continue(up, earlier) == nil) {
 			return earlier
 		}

@@ -42,8 +42,8 @@ func Recover(s *Area) {
 			}
 		case r.State == spool.Failed && (r.Visible || r.Directory):
 			s.Placing.await(up)
-		case s.doubts.plan(up, s.Service.Now()):
-			s.Queue.Add(up)
+		case r.State == spool.Failed:
+			s.doubts.plan(up, s.Service.Now())
 		case r.State == spool.Sending, r.State == spool.Committed:
 			s.cutOff.Store(up.ID(), true)
 			s.Queue.Add(up)
@@ -95,9 +95,7 @@ func (s *Area) resolve(ctx context.Context, up *spool.Upload) (wait bool, err er
 		if cutOff {
 			s.Service.Failures.AddFailed("archive", up, r.Path+"/"+r.Name, err)
 		}
-		if s.doubts.plan(up, s.Service.Now()) {
-			s.Queue.Add(up)
-		}
+		s.doubts.plan(up, s.Service.Now())
 		return false, err
 	}
 	s.cacheBytes(up, id)

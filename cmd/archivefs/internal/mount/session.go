@@ -87,9 +87,6 @@ func (s *session) open(ctx context.Context) error {
 		return err
 	}
 	o := s.settings.Fs
-	if o.Restarts, err = s.dirs.CountRestart(s.stale); err != nil {
-		s.log.Debugf("the count of restarts begins anew: %v", err)
-	}
 	if !s.settings.Embedded {
 		o.Cure = cureOfRefusal(s.settings.Mountpoint, os.Getpid())
 	}

@@ -125,9 +125,6 @@ func printStatus(out io.Writer, dir string, s *fs.Status) error {
 	t := &statusTable{w: tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)}
 	t.row("service\t%s", s.Service)
 	t.row("mounted\t%s (process %d, version %s)", s.Mounted.Local().Format(time.DateTime), s.PID, s.Version)
-	if s.Restarts > 0 {
-		t.row("\tmounted again %s after a crash", command.Plural(s.Restarts, "time"))
-	}
 	t.row("health\t%s", healthInWords(dir, s))
 	if s.Partial {
 		t.row("the rest\tis known to the user whose mount it is: uploads, errors, requests and caches")
