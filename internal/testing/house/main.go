@@ -53,11 +53,11 @@ func limits() []limit {
 		{kind: knot, bound: 2_000},
 		{kind: offered, bound: 60, more: map[string]int{
 			"fs/internal/staging.File": 86,
-			"fs/internal/node.Kernel":  72,
-			"fs/internal/staging.Area": 69,
+			"fs/internal/node.Kernel":  68,
+			"fs/internal/staging.Area": 63,
 		}},
 		{kind: locks, bound: 0, more: map[string]int{
-			"fs/internal/staging: fs/internal/tree.Mu":       52,
+			"fs/internal/staging: fs/internal/tree.Mu":       51,
 			"fs/internal/content: fs/internal/tree.Mu":       20,
 			"fs/internal/change: fs/internal/tree.Mu":        16,
 			"fs/internal/change: fs/internal/staging.Commit": 11,
