@@ -197,6 +197,8 @@ func TestService(t *testing.T) {
 		change(&a)
 		return &a
 	}
+	slow := good
+	slow.Took = 2100 * time.Millisecond
 	failed := func(kind archive.Kind) error { return &archive.Error{Op: "list the folders", Kind: kind} }
 	tests := []struct {
 		name   string
@@ -209,6 +211,7 @@ func TestService(t *testing.T) {
 		do     string
 	}{
 		{"well", base, &good, nil, "reachability", doctor.OK, base + " answers within 3ms", ""},
+		{"slow", base, &slow, nil, "reachability", doctor.Warning, base + " is slow: it answers within 2.1s", "a longer --ttl asks it less often; tell who runs it"},
 		{"well", base, &good, nil, "TLS", doctor.OK, "TLS 1.3; the certificate is valid until 2026-06-02, 90 days from now", ""},
 		{"well", base, &good, nil, "credentials", doctor.OK, "the service takes them (an API key)", ""},
 		{"well", base, &good, nil, "clock", doctor.OK, "the same as that of the service", ""},

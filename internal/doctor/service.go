@@ -23,6 +23,7 @@ type Answer struct {
 const (
 	renewal = 14 * 24 * time.Hour // time before its end at which to renew a certificate
 	skew    = 2 * time.Minute     // largest difference of the clocks
+	Slow    = time.Second         // time until the answer, of a service that is called slow
 )
 
 // Service checks how the first request to the service at base ended: with err, and with an answer
@@ -38,8 +39,12 @@ func Service(base, caller string, a *Answer, err error, now time.Time) []Finding
 	if a == nil {
 		return []Finding{Fail("reachability", fmt.Sprintf("%s cannot be reached: %v", base, err), Cure(base, err))}
 	}
+	reached := Fine("reachability", fmt.Sprintf("%s answers within %s", base, a.Took.Round(time.Millisecond)))
+	if a.Took >= Slow {
+		reached = Warn("reachability", fmt.Sprintf("%s is slow: it answers within %s", base, a.Took.Round(time.Millisecond)), "a longer --ttl asks it less often; tell who runs it")
+	}
 	return []Finding{
-		Fine("reachability", fmt.Sprintf("%s answers within %s", base, a.Took.Round(time.Millisecond))),
+		reached,
 		encryption(base, a.TLS, now),
 		accepted(base, caller, err),
 		clock(a, now),

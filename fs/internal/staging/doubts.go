@@ -22,10 +22,7 @@ type look struct {
 	after time.Duration
 }
 
-const (
-	firstLook   = time.Minute
-	longestLook = 12 * time.Hour
-)
+const firstLook, longestLook = time.Minute, 12 * time.Hour
 
 // plan plans the next look for an upload, if there is to be one.
 func (d *doubts) plan(up *spool.Upload, now time.Time) {

@@ -23,8 +23,6 @@ const (
 	// handoverPatience is how long a mount waits for another one to end: longer than that takes, and
 	// shorter than a service manager waits for a mount (systemd.mount(5), 90 s).
 	handoverPatience = time.Minute
-	// noticesSoon is how long a process takes at most to notice that it was unmounted.
-	noticesSoon = 3 * time.Second
 )
 
 // takeOver opens state directories. It waits while the process that has them ends.
@@ -38,7 +36,7 @@ func takeOver(ctx context.Context, stderr io.Writer, open func() (*config.Dirs, 
 		if !errors.As(err, &used) || used.Mountpoint == "" || !used.Ending && isInUse(used) {
 			return dirs, err
 		}
-		if !used.Ending && time.Since(began) > noticesSoon {
+		if !used.Ending && time.Since(began) > mounted.NoticesSoon {
 			used.Detached = true
 			return nil, used
 		}

@@ -22,6 +22,9 @@ import (
 // MountLimit is how long a mount may take to return its status.
 const MountLimit = 3 * time.Second
 
+// NoticesSoon is how long a process takes at most to notice that it was unmounted.
+const NoticesSoon = 3 * time.Second
+
 // ErrSilent says that a mount does not answer.
 var ErrSilent = fmt.Errorf("no answer within %s", MountLimit)
 

@@ -74,7 +74,7 @@ func healthInWords(dir string, s *fs.Status) string {
 		if silent := silence(s.Requests); silent > 0 {
 			return fmt.Sprintf("%s so far: no upload failed, but the service has not answered for %s", s.Health, silent)
 		}
-		return s.Health + ": the service answers, and no upload failed"
+		return s.Health + ": the service answers, and no upload failed" + slowness(s.Requests)
 	case fs.HealthAway:
 		text := s.Health + ": " + mounted.AwayInWords(s.Cure != "") + "; what is known is shown"
 		if waiting > 0 {
@@ -98,6 +98,20 @@ func silenceToo(s *fs.Status) string {
 		return fmt.Sprintf("; and the service has not answered for %s", silent)
 	}
 	return ""
+}
+
+// slowness is the end of a sentence about a service that takes longer to answer, on average, than doctor.Slow.
+func slowness(requests []archive.OperationStats) string {
+	total, n := time.Duration(0), int64(0)
+	for i := range requests {
+		if r := &requests[i]; r.Sent == 0 { // else it is what was sent that takes long
+			total, n = total+r.Total, n+r.Requests
+		}
+	}
+	if n == 0 || total/time.Duration(n) < doctor.Slow {
+		return ""
+	}
+	return fmt.Sprintf("; it is slow: %s for a request, on average", (total / time.Duration(n)).Round(100*time.Millisecond))
 }
 
 // longSilence is how long the service may take to answer without a word about it.

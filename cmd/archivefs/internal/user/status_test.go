@@ -38,6 +38,7 @@ func TestStatusExplainsHealth(t *testing.T) {
 	pending, failed := fs.UploadInfo{State: "pending"}, fs.UploadInfo{State: "failed"}
 	for want, s := range map[string]fs.Status{
 		"health ok so far: no upload failed, but the service has not answered for 12s":                                                             {Health: fs.HealthOK, Requests: quietFor(100*time.Millisecond, 12700*time.Millisecond)},
+		"health ok: the service answers, and no upload failed; it is slow: 2.1s for a request, on average":                                         {Health: fs.HealthOK, Requests: []archive.OperationStats{{Requests: 4, Total: 8400 * time.Millisecond}, {Requests: 1, Total: time.Minute, Sent: 1 << 20}}},
 		"health ok: the service answers, and no upload failed":                                                                                     {Health: fs.HealthOK, Requests: quietFor(time.Second)},
 		"health away: the service does not answer, or cannot do what it is asked; what is known is shown":                                          {Health: fs.HealthAway},
 		"health away: the service refuses the credentials; what is known is shown":                                                                 {Health: fs.HealthAway, Cure: "renew them"},

@@ -60,12 +60,10 @@ func unmount(c *cli.Context) error {
 	}
 	_, _, err = mounted.Status(dir)
 	switch {
-	case err != nil && mounted.IsStale(dir):
+	case err == nil && c.Bool("force"), err != nil && mounted.IsStale(dir):
 		return sayKept(c, dir, mounted.DetachMount(c.Context, dir))
 	case err != nil:
 		return err
-	case c.Bool("force"):
-		return sayKept(c, dir, mounted.DetachMount(c.Context, dir))
 	}
 	// What has a time of grace is sent now; on a read-only mount nothing has.
 	if err := unix.Setxattr(dir, xattr.Send, []byte("1"), 0); err != nil && !errors.Is(err, syscall.EROFS) {
@@ -106,12 +104,8 @@ func withSilence(err error, dir string) error {
 	return err
 }
 
-const (
-	// endPatience is how long the process of a mount may take to end, in addition to its uploads.
-	endPatience = 10 * time.Second
-	// noticesSoon is how long a process takes at most to notice the unmount.
-	noticesSoon = 3 * time.Second
-)
+// endPatience is how long the process of a mount may take to end, in addition to its uploads.
+const endPatience = 10 * time.Second
 
 // waitForUploads returns when the mount has sent what it can send now, or after limit. It returns
 // what remains.
@@ -196,7 +190,7 @@ func waitForEnd(ctx context.Context, pid int, here fusectl.Mounted, limit time.D
 		if command.Pause(ctx) != nil {
 			return fmt.Errorf("it is unmounted, but its process %d is still busy; see its log", pid)
 		}
-		if !looked && time.Since(began) > noticesSoon {
+		if !looked && time.Since(began) > mounted.NoticesSoon {
 			looked = true
 			if fuseDescriptors(pid) > 1 {
 				return fmt.Errorf("it is unmounted here, and its process %d goes on, because it is mounted elsewhere, too: bound to another directory, or "+
