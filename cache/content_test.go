@@ -342,3 +342,22 @@ func TestListedOnceAndThenChanged(t *testing.T) {
 		t.Error("what is in doubt is trusted")
 	}
 }
+
+// What is open is read while a list says something else of its document.
+func TestListedWhileItIsRead(t *testing.T) {
+	s := newShelf(t, 100)
+	if err := s.Adopt(key(1), cache.Adoption{Path: spooled(t, "ours"), Print: archive.Unlisted}); err != nil {
+		t.Fatal(err)
+	}
+	r, err := s.Open(t.Context(), key(1), cache.Trust{Print: archive.Unlisted}, unasked(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close() //nolint:errcheck // read only
+	var listed sync.WaitGroup
+	listed.Go(func() { s.Kept.Listed(1, archive.Unlisted, 7) })
+	if r.Size() != 4 || r.Key() != key(1) { // the race detector looks
+		t.Errorf("%s has %d bytes", r.Key(), r.Size())
+	}
+	listed.Wait()
+}

@@ -95,7 +95,7 @@ func (c *Content) path(v *version) string {
 	return v.path(c.dir)
 }
 
-// describeLocked changes what the name of v's file says.
+// describeLocked changes what the name of v's file says of its age, its listing and whether it is kept.
 // +checklocks:c.mu
 func (v *version) describeLocked(c *Content, change func(*fileName)) {
 	name := v.fileName
@@ -106,7 +106,7 @@ func (v *version) describeLocked(c *Content, change func(*fileName)) {
 			return
 		}
 	}
-	v.fileName = name
+	v.fetched, v.print, v.kept = name.fetched, name.print, name.kept // what else it says is read without mu, and stays
 }
 
 // publish gives the complete file of v its name.

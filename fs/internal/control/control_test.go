@@ -387,6 +387,7 @@ func TestBytesChanged(t *testing.T) {
 	tr.BytesChanged(7)
 	want := []cache.Key{
 		{Document: 7, Representation: archive.PDF},
+		{Document: 7, Representation: archive.Annotated},
 		{Document: 7, Representation: archive.Data},
 		{Document: 7, Representation: archive.Text},
 		{Document: 71, Representation: archive.Preview},
