@@ -118,9 +118,8 @@ func TestAListOfDocumentsThatIsNull(t *testing.T) {
 	wantNames(t, m.path("Muster GmbH", "Rechnungen"), "a.txt")
 	f.Configure(func(cfg *hostile.Config) { cfg.List.EmptyNull = true })
 	f.Remove(doc)
-	wantNames(t, m.path("Muster GmbH", "Rechnungen"), "a.txt")
-	if away := m.fs.Away(); away == nil || !strings.Contains(away.Text, "no list of documents") {
-		t.Errorf("away: %+v", away)
+	for range 3 {
+		wantNames(t, m.path("Muster GmbH", "Rechnungen"), "a.txt")
 	}
 }
 

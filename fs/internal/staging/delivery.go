@@ -178,10 +178,9 @@ func (v *delivery) SendLocked(ctx context.Context, f *File, up *spool.Upload, d 
 	if id, err = spool.Deliver(ctx, up, v.s.Service.Archive, v.s.Baseline(d)); v.s.Service.Answered(err) != nil {
 		v.s.Service.Failures.AddFailed("archive", up, f.Where(), err)
 	}
-	if earlier != nil {
-		if was := earlier.Record(); err == nil {
-			v.s.Service.Failures.Mend(&was)
-		}
+	if earlier != nil && err == nil {
+		was := earlier.Record()
+		v.s.Service.Failures.Mend(&was)
 		v.s.Discard(earlier)
 	}
 	return id, err == nil, err

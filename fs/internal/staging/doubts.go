@@ -10,7 +10,7 @@ import (
 // doubts are files that failed and have left their folders. Those that failed without an answer may be in the
 // archive: they are looked for by themselves, after a minute, two, four and so on, for a day.
 type doubts struct {
-	look func(*spool.Upload) // Queue.Add
+	look, discard func(*spool.Upload) // Queue.Add, Area.Discard
 
 	mu    sync.Mutex
 	looks map[*spool.Upload]look // +checklocks:mu
@@ -24,8 +24,11 @@ type look struct {
 
 const firstLook, longestLook = time.Minute, 12 * time.Hour
 
-// plan plans the next look for an upload, if there is to be one.
+// plan takes in an upload that failed, in the place of an earlier one of the same file, and plans a look for it.
 func (d *doubts) plan(up *spool.Upload, now time.Time) {
+	if earlier := d.continued(up); earlier != nil {
+		d.discard(earlier)
+	}
 	if d.planned(up, now) {
 		d.look(up)
 	}
@@ -75,7 +78,7 @@ func (d *doubts) continued(up *spool.Upload) *spool.Upload {
 		was := earlier.Record()
 		same := earlier != up && was.State == spool.Failed && !was.Incomplete() && was.UID == r.UID && was.Replace == r.Replace &&
 			was.Folder == r.Folder && was.DocumentName == r.DocumentName && was.Name == r.Name && was.SHA256 == r.SHA256
-		if same && (!was.Doubtful || spool.Continue(up, earlier) == nil) {
+		if same && (!was.Doubtful || was.SentID == r.SentID || spool.Continue(up, earlier) == nil) {
 			return earlier
 		}
 	}
