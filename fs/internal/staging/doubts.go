@@ -10,10 +10,10 @@ import (
 // doubts are files that failed and have left their folders. Those that failed without an answer may be in the
 // archive: they are looked for by themselves, after a minute, two, four and so on, for a day.
 type doubts struct {
-	look, discard func(*spool.Upload) // Queue.Add, Area.Discard
-
-	mu    sync.Mutex
-	looks map[*spool.Upload]look // +checklocks:mu
+	look    func(*spool.Upload) // Queue.Add
+	discard func(*spool.Upload) // Area.Discard
+	mu      sync.Mutex
+	looks   map[*spool.Upload]look // +checklocks:mu
 }
 
 // look is the next look for an upload, and how long after the one before; zero for none.
