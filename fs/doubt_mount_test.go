@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pkg/xattr"
+
 	"github.com/archivefs/archivefs/fs"
 	"github.com/archivefs/archivefs/internal/testing/hostile"
 )
@@ -112,6 +114,14 @@ func TestARefusedFileThatIsCopiedAgainIsOneUpload(t *testing.T) {
 	if len(list) != 2 {
 		t.Fatalf("the uploads are %+v", list)
 	}
+	must(t, xattr.Set(m.kept(list[0]), "user.archive.keywords", []byte("paid")))
+	wantErrno(t, "close", os.WriteFile(filepath.Join(dir, "a.txt"), []byte("Inhalt"), 0o600), syscall.EFBIG)
+	wantErrno(t, "close", os.WriteFile(filepath.Join(dir, "a.txt"), []byte("other"), 0o600), syscall.EFBIG)
+	if n := len(m.uploads()); n != 3 {
+		t.Errorf("%d uploads; the one with keywords is another", n)
+	}
+	must(t, os.Remove(m.kept(list[0])))
+	list = m.uploads()
 	f.ClearFaults()
 	for _, u := range list {
 		must(t, m.retryNow(u))

@@ -439,7 +439,7 @@ func (v *delivery) become(f *File, d *tree.Dir, doc *archive.Document, others bo
 		v.s.Changed(d, []string{shown.Name, f.Entry.Name})
 		if shown.Name == doc.Name && f.Entry.Name != doc.Name {
 			d.Shown.Drop(f.Entry)
-			f.Entry.Name = shown.Name
+			f.Entry = tree.NewEntry(shown.Name, nil, &f.Leaf)
 		}
 	}
 	f.Doc, f.Sized = doc, false

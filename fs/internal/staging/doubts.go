@@ -68,7 +68,7 @@ func (d *doubts) forget(up *spool.Upload) {
 	delete(d.looks, up)
 }
 
-// continued returns an upload that failed before, with the same bytes for the same name and folder: the file was
+// continued returns an upload that failed before, with the same bytes and attributes for the same name and folder: the file was
 // copied again, and up takes its place, as the next attempt if the archive may have it. It is nil if there is none.
 func (d *doubts) continued(up *spool.Upload) *spool.Upload {
 	d.mu.Lock()
@@ -77,7 +77,7 @@ func (d *doubts) continued(up *spool.Upload) *spool.Upload {
 	for earlier := range d.looks {
 		was := earlier.Record()
 		same := earlier != up && was.State == spool.Failed && !was.Incomplete() && was.UID == r.UID && was.Replace == r.Replace &&
-			was.Folder == r.Folder && was.DocumentName == r.DocumentName && was.Name == r.Name && was.SHA256 == r.SHA256
+			was.Folder == r.Folder && was.DocumentName == r.DocumentName && was.Name == r.Name && was.SHA256 == r.SHA256 && was.EqualAttributes(&r.Attributes)
 		if same && (!was.Doubtful || was.SentID == r.SentID || spool.Continue(up, earlier) == nil) {
 			return earlier
 		}
