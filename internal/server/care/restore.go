@@ -81,7 +81,7 @@ func (r restoring) toData(ctx context.Context, data string) (err error) {
 	if err := errors.Join(err, opened.Close()); err != nil {
 		return err
 	}
-	if _, err := hashFile(database); err != nil { // it may have been migrated
+	if _, err := hashFile(database); err != nil { // ids were skipped
 		return err
 	}
 	if err := durable.Rename(database, filepath.Join(data, databaseName)); err != nil {
@@ -131,7 +131,7 @@ func takeTarget(data string) (*datalock.Lock, error) {
 	return lock, nil
 }
 
-// database copies the database to a temporary name, opens it, and migrates it.
+// database copies the database to a temporary name, and opens it.
 func (r restoring) database(ctx context.Context, in string) (opened *store.Store, path string, err error) {
 	source, err := os.Open(filepath.Join(r.dir, r.done.Database.File))
 	if err != nil {
@@ -211,7 +211,7 @@ func (r restoring) toShared(ctx context.Context, to Place) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, contents.close()) }()
-	opened, err := r.source(ctx, scratch)
+	opened, err := r.source(ctx)
 	if err != nil {
 		return err
 	}
@@ -238,14 +238,9 @@ func (r restoring) toShared(ctx context.Context, to Place) (err error) {
 	return target.Fill(held, opened, r.seen.RowsLeft.Store)
 }
 
-// source opens the database of the backup for reading, in place. One of an older format is copied
-// and migrated.
-func (r restoring) source(ctx context.Context, scratch *scratch) (*store.Store, error) {
+// source opens the database of the backup for reading, in place.
+func (r restoring) source(ctx context.Context) (*store.Store, error) {
 	path := filepath.Join(r.dir, r.done.Database.File)
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, fmt.Errorf("read backup: %w", err)
-	}
 	sum, err := sumFile(path)
 	if err == nil {
 		err = r.wantSum(sum)
@@ -253,15 +248,7 @@ func (r restoring) source(ctx context.Context, scratch *scratch) (*store.Store, 
 	if err != nil {
 		return nil, err
 	}
-	opened, err := store.View(ctx, path)
-	if !errors.Is(err, store.ErrOlder) {
-		return opened, err
-	}
-	if err := scratch.want(2 * info.Size()); err != nil { // all of it may be in the log of SQLite, too
-		return nil, err
-	}
-	opened, _, err = r.database(ctx, scratch.dir)
-	return opened, err
+	return store.View(ctx, path)
 }
 
 // measure determines how much there is to do, and whether there is room for it.

@@ -1,10 +1,8 @@
 package care_test
 
 import (
-	"bytes"
 	"context"
 	"database/sql"
-	"encoding/json"
 	"errors"
 	"net/http"
 	"os"
@@ -233,58 +231,6 @@ func TestARestoreThatGoesOnElsewhere(t *testing.T) {
 			}
 			serve(t, to)
 		})
-	}
-}
-
-// A backup of an older version can be restored, and stays unchanged.
-func TestRestoreOfAnOlderBackup(t *testing.T) {
-	o, dir := newOffice(t), t.TempDir()
-	backup(t, o, dir)
-	m, err := care.ReadManifest(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	file := filepath.Join(dir, m.Database.File)
-	older(t, file)
-	content, err1 := os.ReadFile(file)
-	m.Database.SHA256 = digestOf(string(content))
-	text, err2 := json.Marshal(m)
-	if err := errors.Join(err1, err2, os.WriteFile(filepath.Join(dir, "manifest.json"), text, 0o600)); err != nil {
-		t.Fatal(err)
-	}
-	temporary := t.TempDir()
-	t.Setenv("TMPDIR", temporary)
-	to := sharedPlaces()["a shared directory"](t)
-	if _, err := care.Restore(t.Context(), dir, to, false, &care.Progress{}); err != nil {
-		t.Fatal(err)
-	}
-	wantAll(t, to, 4)
-	if after, err := os.ReadFile(file); err != nil || !bytes.Equal(after, content) {
-		t.Errorf("the backup is not as it was: %v", err)
-	}
-	if left, err := filepath.Glob(filepath.Join(temporary, "archivefs-restore-*")); err != nil || len(left) > 0 {
-		t.Errorf("left behind: %v, %v", left, err)
-	}
-}
-
-// older takes back the last step of a database's schema.
-func older(t *testing.T, file string) {
-	t.Helper()
-	db, err := sql.Open("sqlite", file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = db.Close() }()
-	for _, query := range []string{
-		"DROP TRIGGER archived_is_not_removed", "DROP TRIGGER audit_is_not_changed", "DROP TRIGGER said_is_restored", "DROP TABLE trash", "DROP TABLE retention",
-		"CREATE TRIGGER archived_is_not_removed BEFORE DELETE ON document WHEN old.archived IS NOT NULL BEGIN SELECT RAISE(ABORT, 'x'); END",
-		"CREATE TRIGGER audit_is_not_changed BEFORE UPDATE ON audit BEGIN SELECT RAISE(ABORT, 'x'); END",
-		"ALTER TABLE document DROP COLUMN creator_id", "ALTER TABLE document DROP COLUMN archiver_id", "ALTER TABLE annotation DROP COLUMN creator_id",
-		"PRAGMA user_version = 6",
-	} {
-		if _, err := db.ExecContext(t.Context(), query); err != nil {
-			t.Fatal(err)
-		}
 	}
 }
 

@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"database/sql"
-	"database/sql/driver"
 	"errors"
 	"fmt"
 	"net/url"
@@ -130,7 +129,7 @@ func private(file string) error {
 // openPool prepares up to n connections.
 func openPool(file string, n int, options url.Values) (*pool, error) {
 	dsn := url.URL{Scheme: "file", Path: file, RawQuery: options.Encode()}
-	db, err := connect(dsn.String())
+	db, err := sql.Open("sqlite", dsn.String())
 	if err != nil {
 		return nil, err
 	}
@@ -237,45 +236,14 @@ func (s *Store) viewFile(ctx context.Context, file string) (err error) {
 	return inFile{}.wantNewest(ctx, s.read)
 }
 
-// ErrOlder says that a database has the schema of an older version.
-var ErrOlder = errors.New("it has an older schema version")
-
 // current returns an error unless version is the newest schema version of an engine.
 func current(engine string, version int) error {
 	steps, err := stepsAfter(engine, version)
 	if err == nil && len(steps) > 0 {
-		err = fmt.Errorf("%w, %d: let archivefs serve open it once, and migrate it", ErrOlder, version)
+		err = fmt.Errorf("it has an older schema version, %d: let archivefs serve open it once, and migrate it", version)
 	}
 	return err
 }
-
-// connector opens connections with a driver of its own, which adds the SQL function fold for a
-// migration.
-type connector struct {
-	driver *sqlite.Driver
-	dsn    string
-}
-
-// connect returns a pool of connections, which are opened when needed.
-func connect(dsn string) (*sql.DB, error) {
-	d := &sqlite.Driver{}
-	err := d.RegisterDeterministicScalarFunction("fold", 1, func(_ *sqlite.FunctionContext, args []driver.Value) (driver.Value, error) {
-		if text, ok := args[0].(string); ok {
-			return fold(text), nil
-		}
-		return args[0], nil
-	})
-	if err != nil {
-		return nil, err
-	}
-	return sql.OpenDB(connector{d, dsn}), nil
-}
-
-// Connect implements driver.Connector.
-func (c connector) Connect(context.Context) (driver.Conn, error) { return c.driver.Open(c.dsn) }
-
-// Driver implements driver.Connector.
-func (c connector) Driver() driver.Driver { return c.driver }
 
 // trigram is the length from which said_index can find a text.
 const trigram = 3

@@ -305,6 +305,9 @@ func stepsAfter(engine string, version int) ([]step, error) {
 			steps = append(steps, step{name, newest})
 		}
 	}
+	if version > 0 && len(steps) == len(files) { // the first makes all tables
+		return nil, fmt.Errorf("database has schema version %d, of a program that was never released: export it with that one", version)
+	}
 	if version > newest {
 		return nil, fmt.Errorf("database has schema version %d, this program knows %d: use a newer archivefs", version, newest)
 	}

@@ -103,7 +103,7 @@ func TestTheDatabaseIsItsOwnersAlone(t *testing.T) {
 	}
 }
 
-func TestOpenRefusesANewerDatabase(t *testing.T) {
+func TestOpenRefusesOtherDatabases(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "archive.db")
 	s, err := store.Open(t.Context(), file)
 	if err != nil {
@@ -116,14 +116,14 @@ func TestOpenRefusesANewerDatabase(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := db.ExecContext(t.Context(), "PRAGMA user_version = 1000"); err != nil {
-		t.Fatal(err)
-	}
-	if err := db.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := store.Open(t.Context(), file); err == nil || !strings.Contains(err.Error(), "newer archivefs") {
-		t.Errorf("opened: %v", err)
+	defer func() { _ = db.Close() }()
+	for version, want := range map[int]string{1000: "newer archivefs", 7: "never released"} {
+		if _, err := db.ExecContext(t.Context(), fmt.Sprint("PRAGMA user_version = ", version)); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := store.Open(t.Context(), file); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("opened version %d: %v", version, err)
+		}
 	}
 }
 

@@ -1,12 +1,7 @@
 package store_test
 
 import (
-	"database/sql"
-	"fmt"
-	"os"
-	"path/filepath"
 	"reflect"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -197,91 +192,4 @@ func everything(t *testing.T, a store.Archive, folders ...archive.ID) (all []any
 		t.Fatal(err)
 	}
 	return append(all, setting)
-}
-
-// A database of the first version becomes that of the default tenant, as it was.
-func TestAnOlderDatabaseIsTheDefaultTenants(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "archive.db")
-	first, err := os.ReadFile(filepath.Join("migrations", "sqlite", "0001_archive.sql"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	db, err := sql.Open("sqlite", "file:"+file+"?_pragma=foreign_keys(1)")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, step := range []string{
-		string(first), "PRAGMA user_version = 1",
-		"INSERT INTO setting VALUES ('name', 'kept')",
-		"INSERT INTO folder VALUES (3, NULL, 'M', 0, NULL), (4, 3, 'below', 0, NULL), (5, NULL, 'I', 1, 7), (6, NULL, 'eve', 1, 12), (9, NULL, 'gone', 0, NULL)",
-		`INSERT INTO document VALUES (2, 4, 'a', 1, 2, 1, 3, 't', '["Kä","x"]', '[{"key":"N","value":"Wert"}]', 1, 'd', '["Art"]', 'eve', 'E', NULL, NULL),
-			(7, 5, 'b', 1, NULL, 1, 3, 't', '[]', '[]', 0, 'e', '[]', '', NULL, 's', NULL), (8, 5, 'gone', 1, NULL, 1, 3, 't', '[]', '[]', 0, 'e', '[]', '', NULL, NULL, NULL)`,
-		"INSERT INTO annotation VALUES (1, 7, 1, 'note', '', 'Notiz', '', 'eve')",
-		"INSERT INTO rendition VALUES ('d', 'v', 'r')",
-		"DELETE FROM folder WHERE id = 9", "DELETE FROM document WHERE id = 8",
-	} {
-		if _, err := db.ExecContext(t.Context(), step); err != nil {
-			t.Fatalf("%s: %v", step, err)
-		}
-	}
-	if err := db.Close(); err != nil {
-		t.Fatal(err)
-	}
-
-	s := open(t, file)
-	want := []any{
-		[]store.Folder{{ID: 3, Name: "M"}, {ID: 4, Parent: 3, Name: "below"}},
-		[]store.Folder{{ID: 5, Name: "I", Inbox: true, UserID: 7}, {ID: 6, Name: "eve", Inbox: true, UserID: 12}},
-		store.Document{
-			ID: 2, Folder: 4, Name: "a", Created: time.Unix(1, 0), Archived: time.Unix(2, 0), Pages: 1, Size: 3, ContentType: "t",
-			Keywords: []string{"Kä", "x"}, Metadata: []archive.KeyValue{{Key: "N", Value: "Wert"}}, AutoExport: true, Digest: "d", Types: []string{"Art"}, Creator: "eve", CreatorID: 12, ArchiverID: 12, ExternalID: "E",
-		},
-		[]store.Note(nil),
-		[]store.Stamp(nil),
-		store.Document{
-			ID: 7, Folder: 5, Name: "b", Created: time.Unix(1, 0), Pages: 1, Size: 3, ContentType: "t",
-			Keywords: []string{}, Digest: "e", Types: []string{}, Source: "s",
-		},
-		[]store.Note{{Note: archive.Note{Text: "Notiz", Creator: "eve"}, CreatorID: 12}},
-		[]store.Stamp(nil),
-		"kept",
-	}
-	if got := everything(t, s.Archive, 3, 5); !reflect.DeepEqual(got, want) {
-		t.Errorf("got  %v\nwant %v", got, want)
-	}
-	if backlog, err := s.Index.Backlog(t.Context()); err != nil || backlog != (store.Backlog{Waiting: 2}) {
-		t.Errorf("of the contents %+v, %v", backlog, err)
-	}
-	if made, err := s.Uses.Rendition(t.Context(), "d", "v"); err != nil || made != "r" {
-		t.Errorf("the rendition is %q, %v", made, err)
-	}
-	for want, searches := range map[archive.ID][]store.Search{
-		2: {
-			{Name: []string{"A"}},
-			{Keywords: []string{"KÄ", "X"}},
-			{Type: "ART"},
-			{Metadata: []archive.KeyValue{{Key: "N", Value: "wert"}}},
-			{All: []string{"e", "wer"}, None: []string{"notiz"}},
-			{ExternalID: "E"},
-			{FolderName: []string{"BELOW"}},
-		},
-		7: {{Notes: []string{"NOTIZ"}}, {All: []string{"notiz"}}, {Name: []string{"B"}}},
-	} {
-		for _, q := range searches {
-			if ids, err := s.Search(t.Context(), q); err != nil || !slices.Equal(ids, []archive.ID{want}) {
-				t.Errorf("%+v finds %v, %v", q, ids, err)
-			}
-		}
-	}
-	// Ids are never reused, not even those of removed rows.
-	if id := folder(t, s, store.Folder{Name: "N"}); id != 10 {
-		t.Errorf("the next folder is %d", id)
-	}
-	ids, err := s.AddDocuments(t.Context(), []store.Document{{Folder: 5, Name: "c"}}, false)
-	if err != nil || !slices.Equal(ids, []archive.ID{9}) {
-		t.Errorf("the next document is %v, %v", ids, err)
-	}
-	if got := fmt.Sprint(listed(t, s, store.Query{Folder: 5})); got != "[7 9]" {
-		t.Errorf("the inbox holds %s", got)
-	}
 }
