@@ -12,7 +12,15 @@ import (
 	"time"
 
 	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/internal/pace"
 )
+
+// errStalled is why the context of a stalled request ends.
+var errStalled = errors.New("too little progress")
+
+// answerPace is the slowest pace, in bytes a second, of an answer without content; that of contents is
+// pace.Least. It is so fast that in practice other answers have a deadline, which only a long listing extends.
+const answerPace = 64 << 10
 
 // attempt is one request in flight.
 type attempt struct {
@@ -24,7 +32,7 @@ type attempt struct {
 	ctx    context.Context // of the request; ends also when it stalls
 	cancel context.CancelCauseFunc
 	unhook func() bool // from the pause
-	guard  *watchdog
+	guard  *pace.Watch
 	counts *counters
 	body   *sending // nil: none
 	// A request that was dialled but not connected was not sent.
@@ -38,7 +46,8 @@ func newAttempt(ctx context.Context, s *sender, op Operation, as *caller, own *s
 	a := &attempt{sender: s, op: op, as: as.authorize, slot: own, caller: ctx}
 	ctx, a.cancel = context.WithCancelCause(ctx)
 	a.unhook = context.AfterFunc(s.pause.until(), func() { a.cancel(errPaused) }) //nolint:contextcheck // a pause is nobody's request
-	a.guard = newWatchdog(s.stall, func() { a.cancel(errStalled) })
+	a.guard = &pace.Watch{Limit: s.stall, Expire: func() { a.cancel(errStalled) }}
+	a.guard.Begin()
 	a.counts = s.stats.begin(op, a.guard)
 	a.ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
 		GetConn: func(string) { a.dialled.Store(true) },
@@ -56,11 +65,12 @@ func newAttempt(ctx context.Context, s *sender, op Operation, as *caller, own *s
 func (a *attempt) roundTrip(r *request) (*http.Response, error) {
 	req, err := a.newRequest(r)
 	if err != nil {
+		a.guard.End(0, pace.Least)
 		a.release()
 		return nil, &archive.Error{Op: a.op.doing, Kind: archive.KindInvalid, Err: bare(err)}
 	}
 	resp, err := a.sender.http.Do(req)
-	a.guard.rest()
+	a.guard.End(0, pace.Least)
 	if err != nil {
 		failure := a.failure(err)
 		a.release()
@@ -70,12 +80,12 @@ func (a *attempt) roundTrip(r *request) (*http.Response, error) {
 	if a.sender.watch != nil {
 		a.sender.watch(resp)
 	}
-	pace := answerPace
-	if a.op.is(returnsContent) && resp.StatusCode/100 == 2 {
-		pace = bodyPace
-		a.guard.renew()
+	body := &receiving{attempt: a, source: resp.Body, least: answerPace}
+	if resp.StatusCode/100 == 2 && a.op.is(returnsContent) {
+		body.least = pace.Least
+		a.guard.Renew()
 	}
-	resp.Body = &receiving{attempt: a, source: resp.Body, pace: pace}
+	resp.Body = body
 	return resp, nil
 }
 
@@ -108,7 +118,7 @@ func (a *attempt) newRequest(r *request) (*http.Request, error) {
 
 // sent counts n bytes of the body that the transport read.
 func (a *attempt) sent(n int) {
-	a.guard.earn(n, bodyPace)
+	a.guard.Earn(int64(n), pace.Least)
 	a.counts.sent.Add(int64(n))
 }
 
@@ -117,8 +127,8 @@ func (a *attempt) wrote() {
 	if a.body == nil || a.written.Swap(true) {
 		return
 	}
-	a.guard.renew()
-	if left := unsent(*a.conn.Load()); left > bodyPace {
+	a.guard.Renew()
+	if left := unsent(*a.conn.Load()); left > pace.Least {
 		go a.follow(left)
 	}
 }
@@ -136,10 +146,10 @@ func (a *attempt) follow(left int) {
 		}
 		now := unsent(*a.conn.Load())
 		if now == 0 {
-			a.guard.renew()
+			a.guard.Renew()
 			return
 		}
-		a.guard.earn(max(left-now, 0), bodyPace)
+		a.guard.Earn(int64(max(left-now, 0)), pace.Least)
 		left = now
 	}
 }
@@ -150,7 +160,6 @@ const followed = 20
 // release ends the attempt and frees its slot. It also ends the body, which may still be sent
 // when the answer arrives.
 func (a *attempt) release() {
-	a.guard.rest()
 	a.sender.stats.end(a.counts, a.guard)
 	if a.body != nil {
 		a.body.end()
@@ -218,16 +227,15 @@ func (s *sending) failure() error {
 type receiving struct {
 	attempt *attempt
 	source  io.ReadCloser
-	pace    int
+	least   int64 // the slowest pace
 	closing sync.Once
 }
 
 // Read implements io.Reader.
 func (b *receiving) Read(p []byte) (int, error) {
-	b.attempt.guard.arm()
+	b.attempt.guard.Begin()
 	n, err := b.source.Read(p)
-	b.attempt.guard.rest()
-	b.attempt.guard.earn(n, b.pace)
+	b.attempt.guard.End(int64(n), b.least)
 	b.attempt.counts.received.Add(int64(n))
 	if err != nil && !errors.Is(err, io.EOF) {
 		err = b.attempt.failure(err)
