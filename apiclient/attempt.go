@@ -11,8 +11,11 @@ import (
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/time/rate"
+
 	"github.com/archivefs/archivefs/archive"
 	"github.com/archivefs/archivefs/internal/pace"
+	"github.com/archivefs/archivefs/internal/retry"
 )
 
 // errStalled is why the context of a stalled request ends.
@@ -85,7 +88,7 @@ func (a *attempt) roundTrip(r *request) (*http.Response, error) {
 		body.least = pace.Least
 		a.guard.Renew()
 	}
-	resp.Body = body
+	resp.Body = a.limit(body, a.sender.down)
 	return resp, nil
 }
 
@@ -110,7 +113,7 @@ func (a *attempt) newRequest(r *request) (*http.Request, error) {
 	a.as(req.Header)
 	if r.body != nil {
 		a.body = &sending{progress: a.sent, source: r.body.open()}
-		req.Body, req.ContentLength = a.body, r.body.size
+		req.Body, req.ContentLength = a.limit(a.body, a.sender.up), r.body.size
 		req.Header.Set("Content-Type", r.body.contentType)
 	}
 	return req, nil
@@ -251,6 +254,42 @@ func (b *receiving) Close() error {
 		b.attempt.release()
 	})
 	return err
+}
+
+// newLimiter returns a limiter to so many bytes a second, in pieces of a tenth of them; nil for no limit.
+func newLimiter(bytes int64) *rate.Limiter {
+	if bytes == 0 {
+		return nil
+	}
+	return rate.NewLimiter(rate.Limit(bytes), int(max(bytes/10, 1<<10)))
+}
+
+// limit returns body, limited if it is that of a content and there is a limit.
+func (a *attempt) limit(body io.ReadCloser, to *rate.Limiter) io.ReadCloser {
+	if to == nil || !a.op.is(bulky) {
+		return body
+	}
+	return &limited{body, a, to}
+}
+
+// limited is a body that passes no faster than the limiter allows.
+type limited struct {
+	io.ReadCloser
+	attempt *attempt
+	limiter *rate.Limiter
+}
+
+// Read implements io.Reader. The watch does not run while it waits, which the end of the request ends.
+func (l *limited) Read(p []byte) (int, error) {
+	n, err := l.ReadCloser.Read(p[:min(len(p), l.limiter.Burst())])
+	if wait := l.limiter.ReserveN(time.Now(), n).Delay(); n > 0 && wait > 0 {
+		l.attempt.guard.End(0, pace.Least)
+		defer l.attempt.guard.Begin()
+		if ended := retry.Sleep(l.attempt.ctx, wait); ended != nil {
+			return n, l.attempt.failure(ended)
+		}
+	}
+	return n, err
 }
 
 // drainLimit is how much of an unneeded answer is read, so that its connection can be reused.
