@@ -11,8 +11,19 @@ import (
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/time/rate"
+
 	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/internal/pace"
+	"github.com/archivefs/archivefs/internal/retry"
 )
+
+// errStalled is why the context of a stalled request ends.
+var errStalled = errors.New("too little progress")
+
+// answerPace is the slowest pace, in bytes a second, of an answer without content; that of contents is
+// pace.Least. It is so fast that in practice other answers have a deadline, which only a long listing extends.
+const answerPace = 64 << 10
 
 // attempt is one request in flight.
 type attempt struct {
@@ -24,7 +35,7 @@ type attempt struct {
 	ctx    context.Context // of the request; ends also when it stalls
 	cancel context.CancelCauseFunc
 	unhook func() bool // from the pause
-	guard  *watchdog
+	guard  *pace.Watch
 	counts *counters
 	body   *sending // nil: none
 	// A request that was dialled but not connected was not sent.
@@ -38,7 +49,8 @@ func newAttempt(ctx context.Context, s *sender, op Operation, as *caller, own *s
 	a := &attempt{sender: s, op: op, as: as.authorize, slot: own, caller: ctx}
 	ctx, a.cancel = context.WithCancelCause(ctx)
 	a.unhook = context.AfterFunc(s.pause.until(), func() { a.cancel(errPaused) }) //nolint:contextcheck // a pause is nobody's request
-	a.guard = newWatchdog(s.stall, func() { a.cancel(errStalled) })
+	a.guard = &pace.Watch{Limit: s.stall, Expire: func() { a.cancel(errStalled) }}
+	a.guard.Begin()
 	a.counts = s.stats.begin(op, a.guard)
 	a.ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
 		GetConn: func(string) { a.dialled.Store(true) },
@@ -56,11 +68,12 @@ func newAttempt(ctx context.Context, s *sender, op Operation, as *caller, own *s
 func (a *attempt) roundTrip(r *request) (*http.Response, error) {
 	req, err := a.newRequest(r)
 	if err != nil {
+		a.guard.End(0, pace.Least)
 		a.release()
 		return nil, &archive.Error{Op: a.op.doing, Kind: archive.KindInvalid, Err: bare(err)}
 	}
 	resp, err := a.sender.http.Do(req)
-	a.guard.rest()
+	a.guard.End(0, pace.Least)
 	if err != nil {
 		failure := a.failure(err)
 		a.release()
@@ -70,12 +83,12 @@ func (a *attempt) roundTrip(r *request) (*http.Response, error) {
 	if a.sender.watch != nil {
 		a.sender.watch(resp)
 	}
-	pace := answerPace
-	if a.op.is(returnsContent) && resp.StatusCode/100 == 2 {
-		pace = bodyPace
-		a.guard.renew()
+	body := &receiving{attempt: a, source: resp.Body, least: answerPace}
+	if resp.StatusCode/100 == 2 && a.op.is(returnsContent) {
+		body.least = pace.Least
+		a.guard.Renew()
 	}
-	resp.Body = &receiving{attempt: a, source: resp.Body, pace: pace}
+	resp.Body = a.limit(body, a.sender.down)
 	return resp, nil
 }
 
@@ -100,7 +113,7 @@ func (a *attempt) newRequest(r *request) (*http.Request, error) {
 	a.as(req.Header)
 	if r.body != nil {
 		a.body = &sending{progress: a.sent, source: r.body.open()}
-		req.Body, req.ContentLength = a.body, r.body.size
+		req.Body, req.ContentLength = a.limit(a.body, a.sender.up), r.body.size
 		req.Header.Set("Content-Type", r.body.contentType)
 	}
 	return req, nil
@@ -108,7 +121,7 @@ func (a *attempt) newRequest(r *request) (*http.Request, error) {
 
 // sent counts n bytes of the body that the transport read.
 func (a *attempt) sent(n int) {
-	a.guard.earn(n, bodyPace)
+	a.guard.Earn(int64(n), pace.Least)
 	a.counts.sent.Add(int64(n))
 }
 
@@ -117,8 +130,8 @@ func (a *attempt) wrote() {
 	if a.body == nil || a.written.Swap(true) {
 		return
 	}
-	a.guard.renew()
-	if left := unsent(*a.conn.Load()); left > bodyPace {
+	a.guard.Renew()
+	if left := unsent(*a.conn.Load()); left > pace.Least {
 		go a.follow(left)
 	}
 }
@@ -136,10 +149,10 @@ func (a *attempt) follow(left int) {
 		}
 		now := unsent(*a.conn.Load())
 		if now == 0 {
-			a.guard.renew()
+			a.guard.Renew()
 			return
 		}
-		a.guard.earn(max(left-now, 0), bodyPace)
+		a.guard.Earn(int64(max(left-now, 0)), pace.Least)
 		left = now
 	}
 }
@@ -150,7 +163,6 @@ const followed = 20
 // release ends the attempt and frees its slot. It also ends the body, which may still be sent
 // when the answer arrives.
 func (a *attempt) release() {
-	a.guard.rest()
 	a.sender.stats.end(a.counts, a.guard)
 	if a.body != nil {
 		a.body.end()
@@ -218,16 +230,15 @@ func (s *sending) failure() error {
 type receiving struct {
 	attempt *attempt
 	source  io.ReadCloser
-	pace    int
+	least   int64 // the slowest pace
 	closing sync.Once
 }
 
 // Read implements io.Reader.
 func (b *receiving) Read(p []byte) (int, error) {
-	b.attempt.guard.arm()
+	b.attempt.guard.Begin()
 	n, err := b.source.Read(p)
-	b.attempt.guard.rest()
-	b.attempt.guard.earn(n, b.pace)
+	b.attempt.guard.End(int64(n), b.least)
 	b.attempt.counts.received.Add(int64(n))
 	if err != nil && !errors.Is(err, io.EOF) {
 		err = b.attempt.failure(err)
@@ -243,6 +254,42 @@ func (b *receiving) Close() error {
 		b.attempt.release()
 	})
 	return err
+}
+
+// newLimiter returns a limiter to so many bytes a second, in pieces of a tenth of them; nil for no limit.
+func newLimiter(bytes int64) *rate.Limiter {
+	if bytes == 0 {
+		return nil
+	}
+	return rate.NewLimiter(rate.Limit(bytes), int(max(bytes/10, 1<<10)))
+}
+
+// limit returns body, limited if it is that of a content and there is a limit.
+func (a *attempt) limit(body io.ReadCloser, to *rate.Limiter) io.ReadCloser {
+	if to == nil || !a.op.is(bulky) {
+		return body
+	}
+	return &limited{body, a, to}
+}
+
+// limited is a body that passes no faster than the limiter allows.
+type limited struct {
+	io.ReadCloser
+	attempt *attempt
+	limiter *rate.Limiter
+}
+
+// Read implements io.Reader. The watch does not run while it waits, which the end of the request ends.
+func (l *limited) Read(p []byte) (int, error) {
+	n, err := l.ReadCloser.Read(p[:min(len(p), l.limiter.Burst())])
+	if wait := l.limiter.ReserveN(time.Now(), n).Delay(); n > 0 && wait > 0 {
+		l.attempt.guard.End(0, pace.Least)
+		defer l.attempt.guard.Begin()
+		if ended := retry.Sleep(l.attempt.ctx, wait); ended != nil {
+			return n, l.attempt.failure(ended)
+		}
+	}
+	return n, err
 }
 
 // drainLimit is how much of an unneeded answer is read, so that its connection can be reused.

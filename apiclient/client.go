@@ -139,6 +139,9 @@ type Config struct {
 	// request ends when it is slower than 1 KiB/s for that long. A listing gets another second for
 	// every 64 KiB.
 	Stall time.Duration
+	// UploadLimit and DownloadLimit are how many bytes of contents may be sent and received a second, by all
+	// requests together, 0 for no limit. Waiting for them does not count as a stall.
+	UploadLimit, DownloadLimit int64
 	// Location is the zone of dates that carry none, default time.Local.
 	Location *time.Location
 	// Proxy is the address of the proxy for all requests, or ProxyNone; empty: that of the environment

@@ -11,7 +11,7 @@
 //     deployment lacks (service.go).
 //   - sender sends a request, and repeats it if allowed, unless a circuit breaker is open
 //     (sender.go, breakers.go).
-//   - attempt sends a request once (attempt.go, watchdog.go, failure.go).
+//   - attempt sends a request once (attempt.go, failure.go).
 //
 // # Guarantees
 //

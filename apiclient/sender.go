@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/sirupsen/logrus"
+	"golang.org/x/time/rate"
 
 	"github.com/archivefs/archivefs/archive"
 	"github.com/archivefs/archivefs/internal/retry"
@@ -26,6 +27,7 @@ type sender struct {
 	people    atomic.Pointer[people] // nil: all requests are sent with the credentials of caller
 	userAgent string
 	stall     time.Duration
+	up, down  *rate.Limiter // of contents; nil: none
 	retryFor  time.Duration
 	log       logrus.FieldLogger
 	watch     func(*http.Response) // Config.Watch
@@ -50,6 +52,8 @@ func newSender(cfg Config, base *url.URL, transport http.RoundTripper, made *con
 		http:        &http.Client{Transport: transport, CheckRedirect: checkRedirect},
 		userAgent:   cfg.UserAgent,
 		stall:       cfg.Stall,
+		up:          newLimiter(cfg.UploadLimit),
+		down:        newLimiter(cfg.DownloadLimit),
 		retryFor:    cfg.RetryFor,
 		log:         cfg.Log,
 		watch:       cfg.Watch,

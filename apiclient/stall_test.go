@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/internal/pace"
 )
 
 func TestProgressKeepsARequestAlive(t *testing.T) {
@@ -60,7 +61,7 @@ func TestSilenceOfTheService(t *testing.T) {
 }
 
 // piece is what a content brings in 30 s at the least pace.
-var piece = strings.Repeat("x", 30*bodyPace)
+var piece = strings.Repeat("x", 30*pace.Least)
 
 // drip sends three pieces of a body, pause apart, then hangs if it is told to.
 func drip(pause time.Duration, then http.HandlerFunc) http.HandlerFunc {

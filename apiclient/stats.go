@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 
 	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/internal/pace"
 )
 
 // statsTable counts requests by operation. Its zero value is empty.
@@ -19,11 +20,11 @@ type statsTable struct {
 type counters struct {
 	sent, received atomic.Int64           // bytes of bodies
 	rest           archive.OperationStats // guarded by statsTable.mu
-	inFlight       map[*watchdog]bool     // of the requests in flight; guarded by statsTable.mu
+	inFlight       map[*pace.Watch]bool   // of the requests in flight; guarded by statsTable.mu
 }
 
 // begin adds a request in flight to the counters of op, and returns these.
-func (t *statsTable) begin(op Operation, guard *watchdog) *counters {
+func (t *statsTable) begin(op Operation, guard *pace.Watch) *counters {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	row := t.ofLocked(op)
@@ -32,7 +33,7 @@ func (t *statsTable) begin(op Operation, guard *watchdog) *counters {
 }
 
 // end removes a request.
-func (t *statsTable) end(row *counters, guard *watchdog) {
+func (t *statsTable) end(row *counters, guard *pace.Watch) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	delete(row.inFlight, guard)
@@ -45,7 +46,7 @@ func (t *statsTable) ofLocked(op Operation) *counters {
 		if t.rows == nil {
 			t.rows = make(map[Operation]*counters)
 		}
-		row = &counters{rest: archive.OperationStats{Operation: op.name}, inFlight: map[*watchdog]bool{}}
+		row = &counters{rest: archive.OperationStats{Operation: op.name}, inFlight: map[*pace.Watch]bool{}}
 		t.rows[op] = row
 	}
 	return row
@@ -67,7 +68,7 @@ func (t *statsTable) all() []archive.OperationStats {
 		stats := row.rest
 		stats.Sent, stats.Received = row.sent.Load(), row.received.Load()
 		for guard := range row.inFlight {
-			stats.Silent = max(stats.Silent, guard.silent())
+			stats.Silent = max(stats.Silent, guard.Silent())
 		}
 		rows = append(rows, stats)
 	}

@@ -1,6 +1,7 @@
 package apiclient
 
 import (
+	"cmp"
 	"crypto/tls"
 	"crypto/x509"
 	"fmt"
@@ -63,7 +64,7 @@ func newTransport(cfg Config, proxy *url.URL, made *connections) (*http.Transpor
 		MaxIdleConnsPerHost:   cfg.Connections,
 		IdleConnTimeout:       time.Minute,
 		ExpectContinueTimeout: time.Second,
-		WriteBufferSize:       64 << 10,
+		WriteBufferSize:       int(min(cmp.Or(cfg.UploadLimit, 64<<10), 64<<10)), // a slow upload still moves every second
 		ReadBufferSize:        64 << 10,
 		// A stalled request does not close a dead HTTP/2 connection. Pings do.
 		HTTP2: &http.HTTP2Config{SendPingTimeout: 15 * time.Second, PingTimeout: 10 * time.Second},

@@ -13,6 +13,7 @@ import (
 	"strconv"
 
 	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/internal/pace"
 	"github.com/archivefs/archivefs/internal/server/gate"
 	"github.com/archivefs/archivefs/internal/server/limits"
 	"github.com/archivefs/archivefs/internal/server/refusal"
@@ -113,7 +114,7 @@ func (w *response) watch(n int64) bool {
 // sent counts sent bytes, and ends the watch.
 func (w *response) sent(watched bool, n int64, err error) error {
 	w.bytes += n
-	if watched && !w.progress.Writes.End(n) {
+	if watched && !w.progress.Writes.End(n, pace.Least) {
 		return errStalled
 	}
 	return err
@@ -122,7 +123,7 @@ func (w *response) sent(watched bool, n int64, err error) error {
 // finish is called when the handler returns. It cuts an answer to a client that was too slow, so
 // that nobody takes a part of it for the whole.
 func (w *response) finish(bodyRead bool) {
-	if w.progress.Writes.Stalled() {
+	if w.progress.Writes.Expired() {
 		panic(http.ErrAbortHandler)
 	}
 	w.progress.Finish(bodyRead)
@@ -193,14 +194,14 @@ func (b *inbound) Read(p []byte) (int, error) {
 	progress := b.w.progress
 	progress.Reads.Begin()
 	n, err := b.ReadCloser.Read(p)
-	inTime := progress.Reads.End(int64(n))
+	inTime := progress.Reads.End(int64(n), pace.Least)
 	b.w.received += int64(n)
 	b.ended = b.ended || errors.Is(err, io.EOF)
 	if !inTime || errors.Is(err, os.ErrDeadlineExceeded) {
 		if progress.HTTP1 {
 			b.w.Header().Set("Connection", "close")
 		}
-		return n, refusal.New(archive.KindTimeout, "the body arrives too slowly: nothing for %s, or less than %s a second", progress.Limit, limits.Amount(stall.Pace))
+		return n, refusal.New(archive.KindTimeout, "the body arrives too slowly: nothing for %s, or less than %s a second", progress.Limit, limits.Amount(pace.Least))
 	}
 	return n, err
 }

@@ -1,18 +1,16 @@
-// Package stall ends requests whose clients are too slow. Slow disks and slow work of the service do not count.
+// Package stall ends requests whose clients are too slow. Only reads and writes on the connection are timed, so slow disks
+// and slow work of the service do not count.
 package stall
 
 import (
 	"context"
 	"crypto/tls"
-	"math"
 	"net"
 	"net/http"
-	"sync"
 	"time"
-)
 
-// Pace is the slowest pace, in bytes a second, at which a client is never cut.
-const Pace = 1 << 10
+	"github.com/archivefs/archivefs/internal/pace"
+)
 
 const (
 	// longStretch is how many bytes of an answer are sent at a time if the system reports how many of
@@ -21,94 +19,9 @@ const (
 	shortStretch = 16 << 10
 )
 
-// watch cuts off a client that is too slow. The time spent waiting for the client counts against
-// limit, and each transferred byte gives back the time that it takes at Pace, up to limit. So a client
-// that keeps the pace is never cut, one that stops is cut after limit, and an occasional byte does not
-// help. Only reads and writes on the connection are timed, so a slow disk of the service does not count.
-type watch struct {
-	limit time.Duration
-	cut   func(deadline time.Time) error
-	// taken returns how many bytes were transferred so far, also during a read or write; nil if that is
-	// known only at its end.
-	taken func() int64
-	timer *time.Timer
-
-	mu sync.Mutex
-	// since is when time was last counted, zero while nothing is watched.
-	since time.Time // +checklocks:mu
-	// left is how much longer to wait for the client.
-	left time.Duration // +checklocks:mu
-	// total is what taken returned last.
-	total int64 // +checklocks:mu
-	fired bool  // +checklocks:mu
-}
-
-func (w *watch) Begin() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.since = time.Now()
-	if w.timer != nil {
-		w.timer.Reset(w.left)
-		return
-	}
-	w.left = w.limit
-	if w.taken != nil {
-		w.total = w.taken()
-	}
-	w.timer = time.AfterFunc(w.left, w.fire)
-}
-
-// End notes that n bytes were transferred, and reports whether the client was fast enough. After End
-// the connection is not cut.
-func (w *watch) End(n int64) bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.countLocked(n)
-	w.since = time.Time{}
-	w.timer.Stop()
-	return !w.fired
-}
-
-// countLocked subtracts the time since its last call from what is left, and gives back time for n
-// bytes, or for those that were taken if they are more.
-// +checklocks:w.mu
-func (w *watch) countLocked(n int64) {
-	if w.taken != nil {
-		total := max(w.taken(), w.total)
-		n, w.total = max(n, total-w.total), total
-	}
-	now := time.Now()
-	back := min(time.Duration(min(n, math.MaxInt32))*time.Second/Pace, w.limit)
-	w.left = min(w.left-now.Sub(w.since)+back, w.limit)
-	w.since = now
-}
-
-// Stalled reports whether the client was cut.
-func (w *watch) Stalled() bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.fired
-}
-
-// fire cuts the client if its time is up. It may be called late, when the read or write for which the
-// timer was set has ended, and another one has begun.
-func (w *watch) fire() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.since.IsZero() {
-		return
-	}
-	if w.countLocked(0); w.left > 0 {
-		w.timer.Reset(w.left)
-		return
-	}
-	w.fired = true
-	_ = w.cut(time.Unix(1, 0)) // fails for a writer that is no connection, which cannot stall
-}
-
 // Progress watches a request's body and its answer.
 type Progress struct {
-	Reads, Writes watch
+	Reads, Writes pace.Watch
 	Limit         time.Duration // how long to wait for the client
 	HTTP1         bool
 	control       *http.ResponseController
@@ -119,10 +32,11 @@ type Progress struct {
 func New(w http.ResponseWriter, r *http.Request, limit time.Duration) *Progress {
 	control := http.NewResponseController(w)
 	p := &Progress{control: control, HTTP1: r.ProtoMajor < 2, Limit: limit}
-	p.Reads = watch{limit: limit, cut: control.SetReadDeadline}
-	p.Writes = watch{limit: limit, cut: control.SetWriteDeadline}
+	// The deadlines fail for a writer that is no connection, which cannot stall.
+	p.Reads = pace.Watch{Limit: limit, Expire: func() { _ = control.SetReadDeadline(time.Unix(1, 0)) }}
+	p.Writes = pace.Watch{Limit: limit, Expire: func() { _ = control.SetWriteDeadline(time.Unix(1, 0)) }}
 	if p.HTTP1 {
-		p.Writes.taken = takenOf(r.Context())     // HTTP/2 shares the connection among requests
+		p.Writes.Taken = takenOf(r.Context())     // HTTP/2 shares the connection among requests
 		_ = control.SetWriteDeadline(time.Time{}) // see Finish
 	}
 	return p
@@ -130,7 +44,7 @@ func New(w http.ResponseWriter, r *http.Request, limit time.Duration) *Progress 
 
 // Stretch is how many bytes of an answer are sent before their time is counted.
 func (p *Progress) Stretch() int64 {
-	if p != nil && p.Writes.taken == nil {
+	if p != nil && p.Writes.Taken == nil {
 		return shortStretch
 	}
 	return longStretch

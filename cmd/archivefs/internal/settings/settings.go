@@ -70,6 +70,8 @@ func serviceFlags() []cli.Flag {
 		command.DataFlag(),
 		&cli.BoolFlag{Name: "sample", EnvVars: command.Env("SAMPLE"), Usage: "fill an empty embedded archive with a sample office archive"},
 		command.DrainFlag(),
+		&cli.StringFlag{Name: "upload-limit", EnvVars: command.Env("UPLOAD_LIMIT"), Value: "0", DefaultText: "none", Usage: "send at most so many bytes of contents a second, `RATE`, all connections together"},
+		&cli.StringFlag{Name: "download-limit", EnvVars: command.Env("DOWNLOAD_LIMIT"), Value: "0", DefaultText: "none", Usage: "receive at most so many bytes of contents a second, `RATE`, all connections together"},
 	})
 }
 
@@ -270,9 +272,17 @@ func readService(c *cli.Context, s *Mount) error {
 	if c.Duration("timeout") <= 0 {
 		return config.WrongOption("timeout", "a request needs some time; write for example 30s")
 	}
+	up, err := config.Size("upload-limit", c.String("upload-limit"))
+	if err != nil {
+		return err
+	}
+	down, err := config.Size("download-limit", c.String("download-limit"))
+	if err != nil {
+		return err
+	}
 	s.Client = apiclient.Config{
 		BaseURL: url, Connections: c.Int("connections"), RetryFor: c.Duration("retry-for"), Stall: c.Duration("timeout"), Location: zone,
-		Proxy: c.String("proxy"), CAFile: c.String("ca-file"), CertFile: c.String("client-cert"), KeyFile: c.String("client-key"),
+		UploadLimit: up, DownloadLimit: down, Proxy: c.String("proxy"), CAFile: c.String("ca-file"), CertFile: c.String("client-cert"), KeyFile: c.String("client-key"),
 		UserAgent: "archivefs/" + command.Version(), Person: fs.Person,
 	}
 	s.Fs.ReadAhead = s.Client.Connections / 2 // the others are for requests that a user waits for
