@@ -106,9 +106,9 @@ func addSecrets(ctx context.Context, s *server.Server, data string) error {
 	if err != nil {
 		return err
 	}
-	for n := 0; !inLog(data); n += 100 {
+	for n := 0; !inLog(data); n += 20 {
 		var adds errgroup.Group
-		for i := range 100 {
+		for i := range 20 {
 			adds.Go(func() error {
 				text := strings.NewReader(fmt.Sprintf("%s %d", secret, n+i))
 				_, err := s.AddDocument(ctx, server.NewDocument{Folder: mandator, Name: fmt.Sprint(n + i), Created: day, Archived: day}, text)
