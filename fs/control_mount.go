@@ -78,21 +78,29 @@ func (m *controlMount) Listed(folder, id archive.ID) (doc *archive.Document, arc
 }
 
 func (m *controlMount) FolderNamed(ctx context.Context, path []string) (archive.ID, error) {
-	d := m.f.Root
-	for _, name := range path {
-		if err := d.Tree.LoadFolders(ctx, d, tree.NeedNames); err != nil {
-			return 0, err
-		}
-		e := d.Reach(name)
-		if e == nil || e.Dir == nil || e.Dir.IsLocal() {
-			return 0, errno.Refuse(syscall.ENOENT, "the archive has no folder "+archive.Printable(d.PathOf(name)))
-		}
-		d = e.Dir
+	d, err := folderAt(ctx, m.f.Root.Tree.Top.Load(), path)
+	if err != nil {
+		return 0, err
 	}
-	if d.Kind() == tree.InboxesDir {
+	if d.Kind() == tree.InboxesDir && len(path) > 0 {
 		return 0, errno.Refuse(syscall.EINVAL, "in:"+tree.InboxesName+" is followed by the name of an inbox: in:"+tree.InboxesName+" in:NAME")
 	}
 	return d.ID(), nil
+}
+
+// folderAt returns the directory at a path below d.
+func folderAt(ctx context.Context, d *tree.Dir, path []string) (*tree.Dir, error) {
+	for _, name := range path {
+		if err := d.Tree.LoadFolders(ctx, d, tree.NeedNames); err != nil {
+			return nil, err
+		}
+		e := d.Reach(name)
+		if e == nil || e.Dir == nil || e.Dir.IsLocal() {
+			return nil, errno.Refuse(syscall.ENOENT, "the archive has no folder "+archive.Printable(d.PathOf(name)))
+		}
+		d = e.Dir
+	}
+	return d, nil
 }
 
 func (m *controlMount) Locate(ctx context.Context, wanted map[archive.ID]string) (map[archive.ID]control.Folder, error) {
@@ -121,6 +129,9 @@ func (l locatedDir) PathOf(ctx context.Context, doc archive.ID) (string, error) 
 		if d = l.fs.staging.Folder(l.id); d == nil {
 			return "", nil
 		}
+	}
+	if !d.BelowTop() {
+		return "", nil
 	}
 	if err := d.Tree.LoadDocuments(ctx, d, tree.NeedNames); err != nil {
 		return "", &iofs.PathError{Op: "readlink", Path: d.Path(), Err: err}

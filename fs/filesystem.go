@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -126,6 +127,17 @@ func (f *FileSystem) Away() *Failure { return f.Service.Away() }
 func (f *FileSystem) Check(ctx context.Context) error {
 	f.Root.Outdate() // an error is remembered, too
 	return f.Root.Tree.LoadFolders(ctx, f.Root, tree.NeedNames)
+}
+
+// BeginAt has a mount that is made later show only the folder at a path, as a mount of the whole archive
+// shows it, and what is below; searches look only there. The error is ENOENT if there is none. Access by id
+// still reaches all documents.
+func (f *FileSystem) BeginAt(ctx context.Context, path string) error {
+	top, err := folderAt(ctx, f.Root, strings.FieldsFunc(path, func(r rune) bool { return r == '/' }))
+	if err == nil {
+		f.Root.Tree.Top.Store(top)
+	}
+	return err
 }
 
 // RereadSearches reads the saved searches again. After an error the mount keeps those that it has.

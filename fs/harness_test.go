@@ -37,6 +37,7 @@ type mounted struct {
 	cred    apiclient.Credentials
 	tweak   func(*fs.Options)
 	retry   time.Duration    // how long a change is tried
+	folder  string           // that alone is shown; empty: all
 	stall   time.Duration    // how long a request may make no progress; 0: as usual
 	clock   func() time.Time // of the spool; nil: the machine's
 	fault   func(spool.Point) error
@@ -116,6 +117,9 @@ func (m *mounted) open() error {
 	}
 	m.fs = fs.New(o)
 	if err := m.fs.Check(m.t.Context()); err != nil {
+		return err
+	}
+	if err := m.fs.BeginAt(m.t.Context(), m.folder); err != nil {
 		return err
 	}
 	m.fs.Recover()

@@ -13,7 +13,6 @@ import (
 	fusefs "github.com/hanwen/go-fuse/v2/fs"
 	"github.com/hanwen/go-fuse/v2/fuse"
 
-	"github.com/archivefs/archivefs/fs/internal/inode"
 	"github.com/archivefs/archivefs/internal/fusectl"
 )
 
@@ -49,12 +48,12 @@ func (f *FileSystem) TakeOver(dir string, detach func() error) (*Mount, error) {
 
 func (f *FileSystem) mount(dir string, detach func() error) (*Mount, error) {
 	f.kernel.Top = dir
-	root := f.kernel.RootNode()
+	root := f.kernel.TopNode()
 	options := f.mountOptions()
 	nodes := fusefs.NewNodeFS(root, &fusefs.Options{
 		MountOptions:    options,
 		NullPermissions: true,
-		RootStableAttr:  &fusefs.StableAttr{Ino: inode.Root},
+		RootStableAttr:  &fusefs.StableAttr{Ino: f.Root.Tree.Top.Load().Ino},
 		Logger:          options.Logger,
 	})
 	raw := fuse.RawFileSystem(absences{nodes})

@@ -77,8 +77,8 @@ type Folders interface {
 	// archived reports that the folder is not an inbox, known that the folder was looked up before.
 	// It sends no request.
 	Listed(folder, id archive.ID) (doc *archive.Document, archived, known bool)
-	// FolderNamed returns the id of the folder at a path from the top of the mount, 0 for an empty
-	// path.
+	// FolderNamed returns the id of the folder at a path from the top of the mount, 0 for all of the
+	// archive.
 	FolderNamed(ctx context.Context, path []string) (archive.ID, error)
 	// Locate returns the wanted folders by id. wanted maps the id of each to the name of its
 	// mandator, empty for an inbox. Folders that are not found are left out; even with an error the

@@ -31,11 +31,12 @@ type dirNode struct {
 	list kernelList
 }
 
-// RootNode makes the node of the root directory.
-func (k *Kernel) RootNode() fusefs.InodeEmbedder {
-	root := k.nodeOfDir(k.Root)
-	k.Root.Node.Store(root.EmbeddedInode())
-	return root
+// TopNode makes the node of the directory at which the mount begins.
+func (k *Kernel) TopNode() fusefs.InodeEmbedder {
+	top := k.Root.Tree.Top.Load()
+	n := k.nodeOfDir(top)
+	top.Node.Store(n.EmbeddedInode())
+	return n
 }
 
 // nodeOfDir makes the node of a directory.
@@ -91,10 +92,10 @@ func (n *dirNode) Lookup(ctx context.Context, name string, out *fuse.EntryOut) (
 	if len(name) > names.Max {
 		return nil, syscall.ENAMETOOLONG
 	}
-	if d.Kind() == tree.RootDir && name == tree.ControlName {
+	if d.IsTop() && name == tree.ControlName {
 		return n.k.showControl(ctx, &n.Inode, n.k.Control.Root(), out)
 	}
-	if d.Kind() == tree.RootDir && name == tree.SearchesName {
+	if d.IsTop() && name == tree.SearchesName {
 		searches := n.k.Control.Searches()
 		if searches == nil {
 			return nil, syscall.ENOENT // with no timeout: it comes with the first search
@@ -164,7 +165,7 @@ func (n *dirNode) OpendirHandle(ctx context.Context, _ uint32) (fusefs.FileHandl
 	if !byName {
 		n.k.Reps.Settle(ctx) // lengths depend on it
 	}
-	h := &dirHandle{n: n, extra: n.d.Kind() == tree.RootDir && n.k.Control.Searches() != nil}
+	h := &dirHandle{n: n, extra: n.d.IsTop() && n.k.Control.Searches() != nil}
 	h.listing, h.entries = listingOf(n.d, byName)
 	h.listing.searches, h.many = h.extra, walk != nil || len(h.entries) > manyEntries
 	if walk == nil {

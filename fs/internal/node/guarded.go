@@ -100,7 +100,7 @@ func (g Guard) seesName(ctx context.Context, d *tree.Dir, name string) error {
 	if err := g.sees(ctx, d); err != nil {
 		return err
 	}
-	if d.Kind() == tree.RootDir && (name == tree.ControlName || name == tree.SearchesName) {
+	if d.IsTop() && (name == tree.ControlName || name == tree.SearchesName) {
 		return nil
 	}
 	e, err := d.Tree.Lookup(ctx, d, name)
@@ -232,9 +232,9 @@ func (n *guardedDir) Lookup(ctx context.Context, name string, out *fuse.EntryOut
 	return n.dirNode.Lookup(ctx, name, out)
 }
 
-// Getattr implements fusefs.NodeGetattrer. The root has attributes for everybody.
+// Getattr implements fusefs.NodeGetattrer. The top has attributes for everybody.
 func (n *guardedDir) Getattr(ctx context.Context, h fusefs.FileHandle, out *fuse.AttrOut) syscall.Errno {
-	if n.d.Kind() != tree.RootDir {
+	if !n.d.IsTop() {
 		if errno := n.allows(ctx, "stat"); errno != 0 {
 			return errno
 		}

@@ -18,7 +18,7 @@ import (
 // Rendition returns the file that holds a rendition. It is the one that the kernel knows at the path,
 // if that holds the same rendition and has not been superseded; otherwise a new one.
 func (k *Kernel) Rendition(as control.Rendition, doc *archive.Document) *staging.File {
-	in := inodeOf(k.Root)
+	in := inodeOf(k.Root.Tree.Top.Load())
 	for name := range strings.SplitSeq(as.Path, "/") {
 		if in != nil {
 			in = in.GetChild(name)

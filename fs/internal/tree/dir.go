@@ -206,10 +206,22 @@ func (d *Dir) Above() *Dir {
 	return parent
 }
 
-// Path returns the path of the directory from the root of the mount, without a leading slash.
+// IsTop reports whether the mount begins at d.
+func (d *Dir) IsTop() bool { return d == d.Tree.Top.Load() }
+
+// BelowTop reports whether d lies in what the mount shows.
+func (d *Dir) BelowTop() bool {
+	for d != nil && !d.IsTop() {
+		d = d.Above()
+	}
+	return d != nil
+}
+
+// Path returns the path of the directory from the top of the mount, without a leading slash; from the root
+// of the archive if the mount does not show it.
 func (d *Dir) Path() string {
 	parent, name := d.Place()
-	if parent == nil {
+	if parent == nil || d.IsTop() {
 		return ""
 	}
 	if up := parent.Path(); up != "" {

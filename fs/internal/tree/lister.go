@@ -5,6 +5,7 @@ import (
 	"context"
 	"slices"
 	"sort"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -61,12 +62,15 @@ type Tree struct {
 	Config
 	Inodes inode.Numbers
 	Root   *Dir
+	// Top is the directory at which the mount begins: Root, or a folder that alone is shown.
+	Top atomic.Pointer[Dir]
 }
 
 // New makes a tree without listings.
 func New(c Config) *Tree {
 	t := &Tree{Config: c}
 	t.Root = NewDir(t, RootDir, 0, inode.Root, nil, "")
+	t.Top.Store(t.Root)
 	inboxes := NewDir(t, InboxesDir, 0, inode.Inboxes, t.Root, InboxesName)
 	t.Root.Mu.Lock()
 	defer t.Root.Mu.Unlock()

@@ -11,6 +11,7 @@ import (
 	"runtime/debug"
 	"runtime/pprof"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/sirupsen/logrus"
@@ -121,6 +122,12 @@ func startAgainSlowly(c *cli.Context, err error) error {
 // none.
 func (s *session) serve(c *cli.Context) (*fs.Mount, error) {
 	err := s.fs.Check(c.Context)
+	if err == nil {
+		err = s.fs.BeginAt(c.Context, s.settings.Folder)
+	}
+	if errors.Is(err, syscall.ENOENT) {
+		return nil, fmt.Errorf("%w: --folder names one by its path in a mount of the whole archive", err)
+	}
 	if err != nil {
 		return nil, s.unreachable(err, s.waiting())
 	}

@@ -108,6 +108,7 @@ func viewFlags() []cli.Flag {
 		&cli.StringFlag{Name: "content", EnvVars: command.Env("CONTENT"), Value: "auto", Usage: "what a document's file holds, `MODE`: auto, original, pdf or data"},
 		&cli.StringFlag{Name: "metadata-include", EnvVars: command.Env("METADATA_INCLUDE"), Usage: "metadata `KEYS` to list, comma-separated"},
 		&cli.StringFlag{Name: "metadata-exclude", EnvVars: command.Env("METADATA_EXCLUDE"), Usage: "metadata `KEYS` not to list, comma-separated"},
+		&cli.StringFlag{Name: "folder", EnvVars: command.Env("FOLDER"), Usage: "show only the folder or mandator at `PATH`, as the whole archive shows it, and what is below"},
 		&cli.StringFlag{Name: "created-after", EnvVars: command.Env("CREATED_AFTER"), Usage: "show only documents created after `DATE`"},
 		&cli.StringFlag{Name: "time-zone", EnvVars: command.Env("TIME_ZONE"), DefaultText: "local", Usage: "`ZONE` of the service's dates, as Europe/Berlin"},
 		&cli.StringFlag{
@@ -150,6 +151,7 @@ type Mount struct {
 	Chosen     *Choices
 	Profile    string // empty for none
 	Mountpoint string
+	Folder     string // that alone is shown; empty: all
 	// Word is the operand of Mountpoint if there is no such file and it could be the name of a profile, of which there is
 	// none.
 	Word      string
@@ -384,7 +386,7 @@ func readView(c *cli.Context, s *Mount) error {
 		ExcludeMetadata: config.List(c.String("metadata-exclude")),
 		CreatedAfter:    after,
 	}
-	s.Fs.MountSource = c.String("fsname")
+	s.Folder, s.Fs.MountSource = c.String("folder"), c.String("fsname")
 	s.Fs.VolumeName = cmp.Or(s.Profile, "Archive")
 	switch t := fs.Thumbnails(c.String("thumbnails")); t {
 	case fs.ThumbnailsPreview, fs.ThumbnailsDownload, fs.ThumbnailsNone:
