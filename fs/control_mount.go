@@ -130,7 +130,7 @@ func (l locatedDir) PathOf(ctx context.Context, doc archive.ID) (string, error) 
 			return "", nil
 		}
 	}
-	if !d.BelowTop() {
+	if !tree.Shows(d) {
 		return "", nil
 	}
 	if err := d.Tree.LoadDocuments(ctx, d, tree.NeedNames); err != nil {

@@ -92,10 +92,10 @@ func (n *dirNode) Lookup(ctx context.Context, name string, out *fuse.EntryOut) (
 	if len(name) > names.Max {
 		return nil, syscall.ENAMETOOLONG
 	}
-	if d.IsTop() && name == tree.ControlName {
+	if tree.IsTop(d) && name == tree.ControlName {
 		return n.k.showControl(ctx, &n.Inode, n.k.Control.Root(), out)
 	}
-	if d.IsTop() && name == tree.SearchesName {
+	if tree.IsTop(d) && name == tree.SearchesName {
 		searches := n.k.Control.Searches()
 		if searches == nil {
 			return nil, syscall.ENOENT // with no timeout: it comes with the first search
@@ -165,7 +165,7 @@ func (n *dirNode) OpendirHandle(ctx context.Context, _ uint32) (fusefs.FileHandl
 	if !byName {
 		n.k.Reps.Settle(ctx) // lengths depend on it
 	}
-	h := &dirHandle{n: n, extra: n.d.IsTop() && n.k.Control.Searches() != nil}
+	h := &dirHandle{n: n, extra: tree.IsTop(n.d) && n.k.Control.Searches() != nil}
 	h.listing, h.entries = listingOf(n.d, byName)
 	h.listing.searches, h.many = h.extra, walk != nil || len(h.entries) > manyEntries
 	if walk == nil {

@@ -100,7 +100,7 @@ func (g Guard) seesName(ctx context.Context, d *tree.Dir, name string) error {
 	if err := g.sees(ctx, d); err != nil {
 		return err
 	}
-	if d.IsTop() && (name == tree.ControlName || name == tree.SearchesName) {
+	if tree.IsTop(d) && (name == tree.ControlName || name == tree.SearchesName) {
 		return nil
 	}
 	e, err := d.Tree.Lookup(ctx, d, name)
@@ -234,7 +234,7 @@ func (n *guardedDir) Lookup(ctx context.Context, name string, out *fuse.EntryOut
 
 // Getattr implements fusefs.NodeGetattrer. The top has attributes for everybody.
 func (n *guardedDir) Getattr(ctx context.Context, h fusefs.FileHandle, out *fuse.AttrOut) syscall.Errno {
-	if !n.d.IsTop() {
+	if !tree.IsTop(n.d) {
 		if errno := n.allows(ctx, "stat"); errno != 0 {
 			return errno
 		}

@@ -207,11 +207,11 @@ func (d *Dir) Above() *Dir {
 }
 
 // IsTop reports whether the mount begins at d.
-func (d *Dir) IsTop() bool { return d == d.Tree.Top.Load() }
+func IsTop(d *Dir) bool { return d == d.Tree.Top.Load() }
 
-// BelowTop reports whether d lies in what the mount shows.
-func (d *Dir) BelowTop() bool {
-	for d != nil && !d.IsTop() {
+// Shows reports whether d lies in what the mount shows.
+func Shows(d *Dir) bool {
+	for d != nil && !IsTop(d) {
 		d = d.Above()
 	}
 	return d != nil
@@ -221,7 +221,7 @@ func (d *Dir) BelowTop() bool {
 // of the archive if the mount does not show it.
 func (d *Dir) Path() string {
 	parent, name := d.Place()
-	if parent == nil || d.IsTop() {
+	if parent == nil || IsTop(d) {
 		return ""
 	}
 	if up := parent.Path(); up != "" {

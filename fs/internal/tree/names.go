@@ -353,7 +353,7 @@ func (s *nameSet) Documents() []idEntry { return s.Here().Docs.List }
 
 // Taken reports whether a name is in use.
 func (s *nameSet) Taken(name string) bool {
-	return s.Here().Names.Get(name) != nil || s.dir.Kind() == RootDir && name == InboxesName || s.dir.IsTop() && (name == ControlName || name == SearchesName)
+	return s.Here().Names.Get(name) != nil || s.dir.Kind() == RootDir && name == InboxesName || IsTop(s.dir) && (name == ControlName || name == SearchesName)
 }
 
 // Add shows an entry under its name.
