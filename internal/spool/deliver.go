@@ -240,7 +240,10 @@ func (d *delivery) missed(cause error) error {
 	defer d.u.mu.Unlock()
 	left := d.u.doubt.Add(d.u.spool.opts.LateBy).Sub(d.patience.now())
 	if !d.u.doubt.IsZero() && left > 0 {
-		return fmt.Errorf("%w so far, but may still in the next %s: %w", errNotArrived, left.Round(time.Second), &archive.Error{Kind: archive.KindTimeout, Err: cause})
+		if archive.KindOf(cause) != archive.KindTimeout {
+			cause = &archive.Error{Kind: archive.KindTimeout, Err: cause}
+		}
+		return fmt.Errorf("%w so far, but may still in the next %s: %w", errNotArrived, left.Round(time.Second), cause)
 	}
 	d.absent = archive.KindOf(cause) != archive.KindTimeout
 	return nil
@@ -346,7 +349,7 @@ func (d *delivery) aim(ctx context.Context, r, next *Record) error {
 	ctx = context.WithoutCancel(ctx)
 	docs, err := d.listFolder(ctx, r)
 	if err != nil {
-		return fmt.Errorf("list the folder before sending: %w", err)
+		return fmt.Errorf("before sending it: %w", err)
 	}
 	d.listed = docs
 	name := r.documentName()
