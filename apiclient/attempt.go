@@ -58,7 +58,7 @@ func newAttempt(ctx context.Context, s *sender, op Operation, as *caller, own *s
 			a.connected.Store(true)
 			a.conn.Store(&got.Conn)
 		},
-		WroteRequest: func(httptrace.WroteRequestInfo) { a.wrote() },
+		WroteRequest: func(info httptrace.WroteRequestInfo) { a.wrote(info.Err) },
 	})
 	return a
 }
@@ -125,9 +125,9 @@ func (a *attempt) sent(n int) {
 	a.counts.sent.Add(int64(n))
 }
 
-// wrote gives the service its full time for the answer, once the body was sent.
-func (a *attempt) wrote() {
-	if a.body == nil || a.written.Swap(true) {
+// wrote gives the service its full time for the answer, once the body was sent without an error.
+func (a *attempt) wrote(err error) {
+	if err != nil || a.body == nil || a.written.Swap(true) {
 		return
 	}
 	a.guard.Renew()

@@ -22,6 +22,7 @@ var (
 	OpMetadata      = Operation{"document/metadata", "read the metadata", optional}
 	OpMetadataSet   = Operation{"document/metadata/set", "change the metadata", optional}
 	OpKeywordsSet   = Operation{"document/keywords/set", "change the keywords", optional}
+	OpUploadedWith  = Operation{"document/uploaded-with", "ask what else came of the upload", rare}
 )
 
 var errNoData = errors.New("the answer is no document")
@@ -206,4 +207,16 @@ func (c *Client) SetKeywords(ctx context.Context, doc archive.ID, keywords []str
 	}
 	r := postJSON(OpKeywordsSet, documentPath(doc, "keywords"), keywords).about(doc).requireText(keywords...)
 	return c.service.acknowledge(ctx, r)
+}
+
+// UploadedWith returns the other documents that the upload of a document made: of an e-mail, its attachments.
+// A service answers archive.KindNotFound also while it processes the upload.
+func (c *Client) UploadedWith(ctx context.Context, doc archive.ID) ([]archive.ID, error) {
+	var numbers list[scalar]
+	_, err := c.service.decode(ctx, get(OpUploadedWith, documentPath(doc, "uploaded-with"), nil).about(doc), smallLimit, &numbers)
+	var ids []archive.ID
+	for _, n := range numbers {
+		ids = append(ids, n.id())
+	}
+	return ids, err
 }

@@ -16,6 +16,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -85,7 +86,7 @@ func (s *sender) refusal(r *request, resp *http.Response, as *caller) error {
 	switch {
 	case !accepted(r, resp):
 		e = refusal(r.op, resp, as)
-		if e.Kind == archive.KindForeign {
+		if e.Kind == archive.KindForeign || e.Err != nil {
 			e.Proxy = s.proxy
 		}
 		if lacks := e.Kind == archive.KindNotFound || e.Kind == archive.KindUnsupported; !lacks || !r.top {
@@ -153,7 +154,8 @@ func refusal(op Operation, resp *http.Response, as *caller) *archive.Error {
 		Op:         op.doing,
 		Kind:       kindOf(resp.StatusCode),
 		Status:     resp.StatusCode,
-		Detail:     detail(resp, as.redact),
+		Detail:     strings.TrimPrefix(detail(resp, as.redact), strconv.Itoa(resp.StatusCode)+" "),
+		Err:        helps[resp.StatusCode],
 		RetryAfter: retry.ParseRetryAfter(resp.Header.Get("Retry-After"), time.Now()),
 	}
 	if e.Kind == archive.KindUnauthorized || e.Kind == archive.KindForbidden {
@@ -166,6 +168,25 @@ func refusal(op Operation, resp *http.Response, as *caller) *archive.Error {
 		e.Err = &redirectError{"the service redirects a change, which is not followed, to " + origin(target)}
 	}
 	return e
+}
+
+// helps say what can be done about the answers that proxies give more often than services.
+var helps = map[int]error{
+	http.StatusRequestEntityTooLarge: errors.New("who runs the service, or a proxy before it, sets the limit"),
+	http.StatusRequestTimeout:        errors.New("who runs the service, or a proxy before it, sets how long it waits for a request"),
+	http.StatusGatewayTimeout:        errors.New("who runs the proxy sets how long it waits for the service"),
+	http.StatusProxyAuthRequired:     errors.New("--proxy takes USER:PASSWORD@ before the host"),
+}
+
+// connected returns why a proxy makes no connection to the service, by its answer to CONNECT.
+func connected(_ context.Context, _ *url.URL, _ *http.Request, resp *http.Response) error {
+	switch help := helps[resp.StatusCode]; {
+	case resp.StatusCode == http.StatusOK:
+		return nil
+	case help != nil:
+		return fmt.Errorf("it answered %s: %w", archive.Printable(resp.Status), help)
+	}
+	return errors.New("it answered " + archive.Printable(resp.Status))
 }
 
 // roomAfter is the Retry-After of a service that has no room (507) and sends none. It is longer
@@ -263,14 +284,14 @@ func members(object map[string]any, depth int) []string {
 	return texts
 }
 
-// pageText returns the text of a web page, without scripts and styles.
+// pageText returns the text of a web page, without scripts, styles and what it says twice (title and heading).
 func pageText(page []byte) string {
-	var words []string
+	var texts []string
 	hidden := ""
 	for tokens := html.NewTokenizer(bytes.NewReader(page)); ; {
 		switch tokens.Next() {
 		case html.ErrorToken:
-			return strings.Join(words, " ")
+			return strings.TrimSuffix(strings.Join(texts, " "), ".")
 		case html.StartTagToken:
 			if name, _ := tokens.TagName(); hidden == "" && (string(name) == "script" || string(name) == "style") {
 				hidden = string(name)
@@ -280,8 +301,9 @@ func pageText(page []byte) string {
 				hidden = ""
 			}
 		case html.TextToken:
-			if hidden == "" {
-				words = append(words, strings.Fields(string(tokens.Text()))...)
+			text := strings.Join(strings.Fields(string(tokens.Text())), " ")
+			if hidden == "" && text != "" && !slices.Contains(texts, text) {
+				texts = append(texts, text)
 			}
 		}
 	}
@@ -350,13 +372,15 @@ func (a *attempt) failure(err error) *archive.Error {
 	case errors.Is(context.Cause(a.ctx), errStalled) && unsent:
 		e.Kind, e.Err = archive.KindUnreachable, fmt.Errorf("no connection within %s", a.sender.stall)
 	case errors.Is(context.Cause(a.ctx), errStalled):
-		e.Kind, e.Err = archive.KindTimeout, fmt.Errorf("%s for %s", a.stall(), a.sender.stall)
+		e.Kind, e.Err = archive.KindTimeout, fmt.Errorf("%s for %s; a longer --timeout waits for it", a.stall(), a.sender.stall)
 	case unsent:
 		e.Kind = archive.KindUnreachable
+	case a.op.is(bulky) && a.body != nil && !a.written.Load():
+		e.Kind, e.Err = archive.KindInterrupted, fmt.Errorf("%w while it was sent, as a proxy with a limit does: who runs it can tell", e.Err)
 	default:
 		e.Kind = archive.KindInterrupted
 	}
-	if e.Kind == archive.KindUnreachable {
+	if e.Kind != archive.KindOther && !errors.Is(e.Err, errPaused) {
 		e.Proxy = a.sender.proxy
 	}
 	return e

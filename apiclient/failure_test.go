@@ -6,11 +6,14 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"regexp"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/archivefs/archivefs/archive"
 )
@@ -77,5 +80,73 @@ func TestLostConnectionsInWords(t *testing.T) {
 				t.Errorf("got %v", err)
 			}
 		}
+	}
+}
+
+// What a proxy says is told once, with who may change it. The status is that of a proxy before the service, or the answer
+// of one that was named to CONNECT.
+func TestRefusalsOfProxiesSayWhatHelps(t *testing.T) {
+	nginx := func(status int, said string) http.HandlerFunc {
+		return answer(status, "text/html", "<html>\r\n<head><title>"+said+"</title></head>\r\n<body>\r\n<center><h1>"+said+
+			"</h1></center>\r\n<hr><center>nginx/1.22.1</center>\r\n</body>\r\n</html>\r\n")
+	}
+	for name, tc := range map[string]struct {
+		answer http.HandlerFunc
+		want   string
+	}{
+		"a limit of nginx": {
+			nginx(http.StatusRequestEntityTooLarge, "413 Request Entity Too Large"),
+			"too large (HTTP 413): Request Entity Too Large nginx/1.22.1: who runs the service, or a proxy before it, sets the limit",
+		},
+		"nginx that waited": {
+			nginx(http.StatusGatewayTimeout, "504 Gateway Time-out"),
+			"no answer of the service (HTTP 504): Gateway Time-out nginx/1.22.1: who runs the proxy sets how long it waits for the service",
+		},
+		"HAProxy that waited": {
+			answer(http.StatusRequestTimeout, "text/html", "<html><body><h1>408 Request Time-out</h1>\nYour browser didn't send a complete request in time.\n</body></html>\n"),
+			"connection lost (HTTP 408): Request Time-out Your browser didn't send a complete request in time: " +
+				"who runs the service, or a proxy before it, sets how long it waits for a request",
+		},
+		"a connection that ends at 1 MiB": {
+			func(_ http.ResponseWriter, r *http.Request) {
+				_, _ = io.CopyN(io.Discard, r.Body, 1<<20)
+				panic(http.ErrAbortHandler)
+			},
+			"connection lost: the other side closed the connection while it was sent, as a proxy with a limit does: who runs it can tell",
+		},
+		"no answer": {
+			func(_ http.ResponseWriter, r *http.Request) {
+				_, _ = io.Copy(io.Discard, r.Body)
+				<-r.Context().Done()
+			},
+			"timed out: the service did not answer for 300ms; a longer --timeout waits for it",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := newService(t, tc.answer)
+			c.sender.stall = 300 * time.Millisecond
+			_, err := c.Upload(t.Context(), archive.Upload{Name: "a.pdf", Folder: 1}, newBlob(strings.Repeat("x", 8<<20)))
+			if want := "send the file: " + tc.want; err == nil || err.Error() != want {
+				t.Errorf("got  %v\nwant %s", err, want)
+			}
+		})
+	}
+	for status, want := range map[string]string{
+		"403 Forbidden":                     "it answered 403 Forbidden",
+		"407 Proxy Authentication Required": "it answered 407 Proxy Authentication Required: --proxy takes USER:PASSWORD@ before the host",
+	} {
+		t.Run(status, func(t *testing.T) {
+			proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				code, _ := strconv.Atoi(status[:3])
+				w.WriteHeader(code)
+			}))
+			defer proxy.Close()
+			host := proxy.URL
+			c := newClient(t, Config{BaseURL: "https://archive.example", Credentials: Credentials{APIKey: testKey}, RetryFor: -1, Proxy: host})
+			_, err := c.Upload(t.Context(), archive.Upload{Name: "a.pdf", Folder: 1}, newBlob("x"))
+			if want := "send the file: service unreachable through the proxy " + host + " (--proxy): " + want; err == nil || err.Error() != want {
+				t.Errorf("got  %v\nwant %s", err, want)
+			}
+		})
 	}
 }

@@ -2,12 +2,14 @@ package apiclient
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"mime"
 	"mime/multipart"
 	"net/http"
 	"net/url"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -152,6 +154,13 @@ func everyRequest() []spelled {
 			_, err := c.Data(ctx, 4)
 			return err
 		}, seen{line: "GET /document/4/data"}},
+		{"what else came of an upload", `[5, "6"]`, func(ctx context.Context, c *Client) error {
+			ids, err := c.UploadedWith(ctx, 4)
+			if err == nil && !slices.Equal(ids, []archive.ID{5, 6}) {
+				err = fmt.Errorf("%v", ids)
+			}
+			return err
+		}, seen{line: "GET /document/4/uploaded-with"}},
 		{"original", `x`, readAll(archive.Original), seen{line: "GET /document/4/pdf?original=true", accept: acceptAny}},
 		{"PDF", `x`, readAll(archive.PDF), seen{line: "GET /document/4/pdf", accept: acceptAny}},
 		{"head of the original", ``, func(ctx context.Context, c *Client) error {
@@ -327,6 +336,7 @@ func TestArgumentsThatCannotBeSentAreRefused(t *testing.T) {
 		{OpRename, func() error { return c.Rename(ctx, 4, "\xff") }},
 		{OpDelete, func() error { return c.Delete(ctx, 0) }},
 		{OpReplace, func() error { return c.Replace(ctx, 0, "a", nil, newBlob("x")) }},
+		{OpUploadedWith, func() error { _, err := c.UploadedWith(ctx, 0); return err }},
 		{OpMetadata, func() error { _, err := c.Metadata(ctx, 0); return err }},
 		{OpMetadataSet, func() error { return c.SetMetadata(ctx, 4, []archive.KeyValue{{Key: "a", Value: "\xff"}}) }},
 		{OpKeywordsSet, func() error { return c.SetKeywords(ctx, 4, []string{"\xff"}) }},

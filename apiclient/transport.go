@@ -56,16 +56,17 @@ func newTransport(cfg Config, proxy *url.URL, made *connections) (*http.Transpor
 	}
 	dialer := &net.Dialer{Timeout: min(longestDial, cfg.Stall), KeepAlive: 30 * time.Second}
 	return &http.Transport{
-		Proxy:                 http.ProxyURL(proxy),
-		DialContext:           made.dialing(dialer.DialContext),
-		TLSClientConfig:       tlsConfig,
-		TLSHandshakeTimeout:   min(longestDial, cfg.Stall),
-		ForceAttemptHTTP2:     true,
-		MaxIdleConnsPerHost:   cfg.Connections,
-		IdleConnTimeout:       time.Minute,
-		ExpectContinueTimeout: time.Second,
-		WriteBufferSize:       int(min(cmp.Or(cfg.UploadLimit, 64<<10), 64<<10)), // a slow upload still moves every second
-		ReadBufferSize:        64 << 10,
+		Proxy:                  http.ProxyURL(proxy),
+		OnProxyConnectResponse: connected,
+		DialContext:            made.dialing(dialer.DialContext),
+		TLSClientConfig:        tlsConfig,
+		TLSHandshakeTimeout:    min(longestDial, cfg.Stall),
+		ForceAttemptHTTP2:      true,
+		MaxIdleConnsPerHost:    cfg.Connections,
+		IdleConnTimeout:        time.Minute,
+		ExpectContinueTimeout:  time.Second,
+		WriteBufferSize:        int(min(cmp.Or(cfg.UploadLimit, 64<<10), 64<<10)), // a slow upload still moves every second
+		ReadBufferSize:         64 << 10,
 		// A stalled request does not close a dead HTTP/2 connection. Pings do.
 		HTTP2: &http.HTTP2Config{SendPingTimeout: 15 * time.Second, PingTimeout: 10 * time.Second},
 	}, nil

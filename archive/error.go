@@ -93,7 +93,7 @@ type Error struct {
 	Status int
 	// Detail is the service's message, Printable, at most 4 KiB.
 	Detail string
-	// Proxy is that through which the service was not reached, without its credentials; empty for none.
+	// Proxy is that through which it was sent, without its credentials, where that may be why; empty for none.
 	Proxy string
 	// RetryAfter is the wait that the service asked for, 0 for none.
 	RetryAfter time.Duration

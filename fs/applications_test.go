@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -171,7 +172,7 @@ func TestArchivedDocumentsAreReadOnly(t *testing.T) {
 func TestUnattendedProgramsDownloadNothing(t *testing.T) {
 	cat, err := exec.LookPath("cat")
 	must(t, err)
-	for _, name := range []string{"tumblerd", "evince-thumbnailer", "kioslave5", "baloo_file_extractor", "restic"} {
+	for _, name := range []string{"tumblerd", "evince-thumbnailer", "kioslave5", "baloo_file_extractor", "restic", "clamscan", "bacula-fd", "Hauseigener Virenscanner"} {
 		thumbnailer := filepath.Join(t.TempDir(), name)
 		must(t, os.WriteFile(thumbnailer, get(os.ReadFile(cat))(t), 0o700))
 		look := func(path string) (string, error) {
@@ -184,7 +185,7 @@ func TestUnattendedProgramsDownloadNothing(t *testing.T) {
 			o := newOffice(t, nil)
 			o.put(t, o.bills, "a.txt", "eins")
 			o.put(t, o.bills, "b.txt", "zwei")
-			m := o.mount(t, nil)
+			m := o.mount(t, func(opts *fs.Options) { opts.CrawlerNames = []string{"Hauseigener Virenscanner"} })
 			a, b := m.path("Muster GmbH", "Rechnungen", "a.txt"), m.path("Muster GmbH", "Rechnungen", "b.txt")
 			if out, err := look(a); err == nil || !strings.Contains(out, "Permission denied") {
 				t.Errorf("it read %q, %v", out, err)
@@ -207,9 +208,9 @@ func TestUnattendedProgramsDownloadNothing(t *testing.T) {
 			}
 			m.unmount()
 			m.tweak = func(opts *fs.Options) {
-				crawls := name == "baloo_file_extractor" || name == "restic"
-				opts.Crawlers = crawls
-				if !crawls {
+				opts.CrawlerNames = []string{"Hauseigener Virenscanner"}
+				opts.Crawlers = !slices.Contains([]string{"tumblerd", "evince-thumbnailer", "kioslave5"}, name)
+				if !opts.Crawlers {
 					opts.Thumbnails = fs.ThumbnailsDownload
 				}
 			}
@@ -218,5 +219,25 @@ func TestUnattendedProgramsDownloadNothing(t *testing.T) {
 				t.Errorf("where it may, it read %q, %v", out, err)
 			}
 		})
+	}
+}
+
+// rsnapshot runs rsync, and a script of the user's own what it likes: the name of neither says what it is for.
+func TestProgramsThatACrawlerRunsDownloadNothing(t *testing.T) {
+	o := newOffice(t, nil)
+	o.put(t, o.bills, "a.txt", "eins")
+	m := o.mount(t, func(opts *fs.Options) { opts.CrawlerNames = []string{"Wochensicherung.sh"} })
+	document := m.path("Muster GmbH", "Rechnungen", "a.txt")
+	for _, name := range []string{"rsnapshot", "Wochensicherung.sh", "Lesen.sh"} {
+		script, target := filepath.Join(t.TempDir(), name), filepath.Join(t.TempDir(), "a.txt")
+		must(t, os.WriteFile(script, []byte("#!/bin/sh\n(cp \"$1\" \"$2\")\nexit $?\n"), 0o700))
+		out, err := exec.CommandContext(t.Context(), script, document, target).CombinedOutput()
+		if name == "Lesen.sh" {
+			if err != nil {
+				t.Errorf("%s, which is none, got %q, %v", name, out, err)
+			}
+		} else if err == nil || !strings.Contains(string(out), "Permission denied") {
+			t.Errorf("%s got %q, %v", name, out, err)
+		}
 	}
 }

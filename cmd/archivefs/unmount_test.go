@@ -218,7 +218,8 @@ func TestWhatTheLastMountLeftIsNamed(t *testing.T) {
 	}
 	m.stop()
 	for _, command := range [][]string{{"uploads", "list", dir}, {"status", dir}} {
-		wantCall(t, 1, "there is no archive mounted at "+dir+"; 1 upload waits in "+filepath.Join(home, ".local/state/archivefs"), command...)
+		wantCall(t, 1, "there is no archive mounted at "+dir+"; 1 upload failed and stays in "+filepath.Join(home, ".local/state/archivefs"), command...)
+		wantCall(t, 1, " shows why; mounted again, archivefs uploads retry "+dir+" sends what failed", command...)
 	}
 	o.running.stop()
 }

@@ -32,6 +32,17 @@ func ThreadGroup(pid uint32) int {
 	return tgid(taskStatus(pid, nil))
 }
 
+// Program returns what the kernel keeps of the name of the program that a process runs, and its parent; "" and 0
+// when that cannot be found out.
+func Program(process int) (name string, parent int) {
+	status := taskStatus(uint32(process), nil) //nolint:gosec // the id of a process
+	parent, err := strconv.Atoi(infoField(status, "PPid:"))
+	if err != nil {
+		return "", 0
+	}
+	return infoField(status, "Name:"), parent
+}
+
 // taskStatus is what proc_pid_status(5) shows of a thread, nil when it cannot be read. No lock
 // holds it up. It uses buf as readProc does.
 func taskStatus(pid uint32, buf []byte) []byte {

@@ -27,6 +27,8 @@ type Archive interface {
 	Data(ctx context.Context, doc archive.ID) (archive.DocumentData, error)
 	// Content opens a document's bytes.
 	Content(ctx context.Context, req archive.ContentRequest) (*archive.Content, error)
+	// UploadedWith returns the other documents of a document's upload.
+	UploadedWith(ctx context.Context, doc archive.ID) ([]archive.ID, error)
 }
 
 // Baseline returns the documents of the upload's folder as known before it is sent: all of
@@ -178,7 +180,7 @@ func (d *delivery) run(ctx context.Context) (archive.ID, error) {
 	case r.Refused: // the service, or a proxy before it, can refuse what it has taken
 		v := d.looks(context.WithoutCancel(ctx))
 		if v.found {
-			return d.confirm(v.id)
+			return d.confirm(ctx, v.id)
 		}
 		if !waits(v.err) { // as in a folder that is gone: the refusal holds
 			v.err = nil
@@ -191,7 +193,7 @@ func (d *delivery) run(ctx context.Context) (archive.ID, error) {
 		if cause != nil {
 			v := d.findOut(ctx, cause)
 			if v.found {
-				return d.confirm(v.id)
+				return d.confirm(ctx, v.id)
 			}
 			if err := v.failure(cause); err != nil {
 				return 0, d.fail(ctx, err, true)
@@ -238,7 +240,10 @@ func (d *delivery) missed(cause error) error {
 	defer d.u.mu.Unlock()
 	left := d.u.doubt.Add(d.u.spool.opts.LateBy).Sub(d.patience.now())
 	if !d.u.doubt.IsZero() && left > 0 {
-		return fmt.Errorf("%w so far, but may still in the next %s: %w", errNotArrived, left.Round(time.Second), &archive.Error{Kind: archive.KindTimeout, Err: cause})
+		if archive.KindOf(cause) != archive.KindTimeout {
+			cause = &archive.Error{Kind: archive.KindTimeout, Err: cause}
+		}
+		return fmt.Errorf("%w so far, but may still in the next %s: %w", errNotArrived, left.Round(time.Second), cause)
 	}
 	d.absent = archive.KindOf(cause) != archive.KindTimeout
 	return nil
@@ -251,13 +256,13 @@ func (d *delivery) resolve(ctx context.Context) (archive.ID, error) {
 	}
 	if d.u.State() == Failed {
 		if v := d.looks(context.WithoutCancel(ctx)); v.found {
-			return d.confirm(v.id)
+			return d.confirm(ctx, v.id)
 		}
 		return 0, errNotArrived
 	}
 	v := d.findOut(ctx, errCutOff)
 	if v.found {
-		return d.confirm(v.id)
+		return d.confirm(ctx, v.id)
 	}
 	err := v.failure(errCutOff)
 	if err == nil {
@@ -344,7 +349,7 @@ func (d *delivery) aim(ctx context.Context, r, next *Record) error {
 	ctx = context.WithoutCancel(ctx)
 	docs, err := d.listFolder(ctx, r)
 	if err != nil {
-		return fmt.Errorf("list the folder before sending: %w", err)
+		return fmt.Errorf("before sending it: %w", err)
 	}
 	d.listed = docs
 	name := r.documentName()
@@ -455,7 +460,7 @@ func (d *delivery) accepted(ctx context.Context, id archive.ID) (archive.ID, err
 	} else if err := d.recognise(context.WithoutCancel(ctx), id); err != nil {
 		return 0, d.fail(ctx, err, archive.Away(err))
 	}
-	return d.confirm(id)
+	return d.confirm(ctx, id)
 }
 
 // numbered returns the id that the service answered, 0 if no document has it: a service may answer with the
@@ -474,10 +479,29 @@ func (d *delivery) numbered(ctx context.Context, id archive.ID) archive.ID {
 }
 
 // confirm ends the delivery of what the archive has.
-func (d *delivery) confirm(id archive.ID) (archive.ID, error) {
+func (d *delivery) confirm(ctx context.Context, id archive.ID) (archive.ID, error) {
 	d.confirmed(id)
-	d.u.spool.receipt(d.u)
+	d.u.spool.receipt(d.u, d.others(ctx, id))
 	return id, nil
+}
+
+// others returns the other documents that the service made of an e-mail; none if it does not tell. It may
+// answer 404 while it processes an upload: nobody waits for one of the queue, so for that it is asked again,
+// until it was seen that this does not help.
+func (d *delivery) others(ctx context.Context, id archive.ID) []archive.ID {
+	if id == 0 || !d.u.rec.Load().Split {
+		return nil
+	}
+	d.patience.restart()
+	ids, err := d.a.UploadedWith(ctx, id)
+	for archive.KindOf(err) == archive.KindNotFound && d.patience.policy.Queue && !d.u.spool.silent.Load() && d.patience.pause(ctx, longestWait) {
+		ids, err = d.a.UploadedWith(ctx, id)
+		d.u.spool.silent.Store(err != nil && d.patience.pauses > mostAsked)
+	}
+	if err != nil {
+		d.log.Infof("which documents came of it besides %s is not known: %v", id, err)
+	}
+	return ids
 }
 
 // confirmed makes the upload confirmed. The archive has it, so an error of this disk is no
@@ -501,9 +525,9 @@ func (d *delivery) confirmed(id archive.ID) {
 
 // receipt writes into the log that the archive confirmed the upload. The log is for people;
 // without it the document is archived all the same.
-func (s *Spool) receipt(u *Upload) {
+func (s *Spool) receipt(u *Upload, others []archive.ID) {
 	if r := u.rec.Load(); !r.Directory {
-		if err := s.receipts.add(r); err != nil {
+		if err := s.receipts.add(r, others); err != nil {
 			u.log.Error(err)
 		}
 	}

@@ -48,6 +48,8 @@ type fakeArchive struct {
 	rename  func(string) string
 	// split makes several documents of an upload.
 	split bool
+	// processing is how often it answers 404 when it is asked what came of an upload; asked counts the questions.
+	processing, asked int
 }
 
 func newFake(script ...outcome) *fakeArchive { return &fakeArchive{nextID: 100, script: script} }
@@ -129,6 +131,23 @@ func (f *fakeArchive) Replace(_ context.Context, doc archive.ID, _ string, _ []s
 		d.bytes, d.Size = data, int64(len(data))
 	}
 	return o.err
+}
+
+func (f *fakeArchive) UploadedWith(_ context.Context, doc archive.ID) ([]archive.ID, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.asked++
+	if f.processing > 0 {
+		f.processing--
+		return nil, kindErr(archive.KindNotFound)
+	}
+	var ids []archive.ID
+	for i := range f.docs {
+		if f.docs[i].ID > doc {
+			ids = append(ids, f.docs[i].ID)
+		}
+	}
+	return ids, nil
 }
 
 func (f *fakeArchive) findLocked(id archive.ID) *stored {

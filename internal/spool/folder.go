@@ -69,7 +69,7 @@ func (d *delivery) makeFolder(ctx context.Context, m FolderMaker) (archive.ID, e
 		}
 		switch {
 		case v.found:
-			return d.confirm(v.id)
+			return d.confirm(ctx, v.id)
 		case v.err != nil:
 			return 0, d.fail(ctx, v.err, cause != nil)
 		}
@@ -89,11 +89,11 @@ func (d *delivery) makeFolder(ctx context.Context, m FolderMaker) (archive.ID, e
 		id, err := m.Make(context.WithoutCancel(ctx))
 		switch {
 		case err == nil && id != 0:
-			return d.confirm(id)
+			return d.confirm(ctx, id)
 		case err == nil: // it is not asked for again: that would make a second one
 			v := d.findOut(ctx, errNotListed)
 			if v.found {
-				return d.confirm(v.id)
+				return d.confirm(ctx, v.id)
 			}
 			return 0, d.fail(ctx, errors.Join(errNotListed, v.err), true)
 		case !archive.Doubtful(err):

@@ -112,7 +112,7 @@ func (d *delivery) look(ctx context.Context) verdict {
 func (d *delivery) arrivals(ctx context.Context, r *Record) ([]archive.Document, error) {
 	docs, err := d.a.Documents(ctx, r.SentFolder, archive.ListOptions{})
 	if err != nil {
-		return nil, fmt.Errorf("list the folder: %w", err)
+		return nil, err
 	}
 	known := make(map[archive.ID]bool, len(r.Baseline))
 	for _, id := range r.Baseline {

@@ -26,6 +26,7 @@ const (
 	firstWait          = 200 * time.Millisecond // doubled up to longestWait
 	longestWait        = 5 * time.Second
 	longestLook        = 30 * time.Second
+	mostAsked          = 5 // times for what else came of an e-mail, after the first
 )
 
 // patience is what is left of a policy in one delivery.

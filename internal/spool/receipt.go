@@ -28,6 +28,8 @@ type Receipt struct {
 	SHA256 string `json:"sha256"` // of the bytes, hexadecimal
 	// Document is its id, 0 when the service did not tell, or calls it so.
 	Document json.Number `json:"document"`
+	// UploadedWith are the other documents that the service made of an e-mail.
+	UploadedWith []json.Number `json:"uploadedWith,omitempty"`
 }
 
 // syncReceiptsAfter is how much later than the first of them receipts are synced.
@@ -99,15 +101,19 @@ func endLine(f *os.File) error {
 
 // add writes a receipt. It is synced a second later: nothing depends on it, so no upload waits
 // for it.
-func (l *receipts) add(r *Record) error {
+func (l *receipts) add(r *Record, others []archive.ID) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.file == nil {
 		return nil
 	}
-	line, err := json.Marshal(Receipt{
+	receipt := Receipt{
 		Time: r.Changed, Upload: r.ID, Path: r.Path + "/" + r.Name, Size: r.Size, SHA256: r.SHA256, Document: json.Number(r.Document.String()),
-	})
+	}
+	for _, id := range others {
+		receipt.UploadedWith = append(receipt.UploadedWith, json.Number(id.String()))
+	}
+	line, err := json.Marshal(receipt)
 	if err != nil {
 		return fmt.Errorf("write receipt: %w", err)
 	}

@@ -4,8 +4,11 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"reflect"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/archivefs/archivefs/archive"
 )
@@ -43,7 +46,7 @@ func TestReceiptForWhatWasConfirmedAlone(t *testing.T) {
 		Time: u.Record().Changed, Upload: u.ID(), Path: "Muster GmbH/Mahnungen/Mahnung.pdf",
 		Size: int64(len(billBytes)), SHA256: sum(billBytes), Document: "101",
 	}
-	if got != want {
+	if !reflect.DeepEqual(got, want) {
 		t.Fatalf("%+v, want %+v", got, want)
 	}
 	info, err := os.Stat(path)
@@ -80,5 +83,45 @@ func TestReceiptAfterACrash(t *testing.T) {
 	reopen(t, s, log)
 	if n := len(receiptsIn(t, path)); n != 1 {
 		t.Fatalf("%d receipts", n)
+	}
+}
+
+// An e-mail becomes several documents, and its receipt names all; of other files the service is asked nothing.
+func TestReceiptOfAnEmailNamesAllItsDocuments(t *testing.T) {
+	for _, tc := range []struct {
+		name       string
+		file       string
+		queue      bool
+		processing int
+		want       []json.Number
+		asked      int
+	}{
+		{"told at once", "Angebot.eml", false, 0, []json.Number{"102"}, 1},
+		{"while somebody waits", "Angebot.eml", false, 2, nil, 1},
+		{"still processed", "Angebot.eml", true, 2, []json.Number{"102"}, 3},
+		{"never told", "Angebot.eml", true, 1000, nil, mostAsked + 2},
+		{"no e-mail", "Angebot.pdf", true, 0, nil, 0},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "receipts.jsonl")
+			s, _ := open(t, t.TempDir(), func(o *Options) { o.Receipts = path })
+			f := newFake()
+			f.split, f.processing = true, tc.processing
+			r := lateBill()
+			r.Name = tc.file
+			_, err := DeliverWith(t.Context(), committed(t, s, r, billBytes), f, nil, Policy{RetryFor: time.Second, Queue: tc.queue})
+			must(t, err)
+			got := receiptsIn(t, path)
+			if len(got) != 1 || got[0].Document != "101" || !slices.Equal(got[0].UploadedWith, tc.want) || f.asked != tc.asked {
+				t.Errorf("%+v after %d questions", got, f.asked)
+			}
+			if tc.processing > mostAsked { // the next e-mail waits for nothing
+				_, err := DeliverWith(t.Context(), committed(t, s, r, billBytes), f, nil, Policy{RetryFor: time.Second, Queue: true})
+				must(t, err)
+				if f.asked != tc.asked+1 {
+					t.Errorf("%d questions for another one", f.asked-tc.asked)
+				}
+			}
+		})
 	}
 }

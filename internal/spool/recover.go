@@ -89,7 +89,7 @@ func (s *Spool) load(id string) *Upload {
 		log.Warn(err)
 	}
 	if r.State == Confirmed {
-		s.receipt(u) // the program may have ended before it was written
+		s.receipt(u, nil) // the program may have ended before it was written
 	}
 	return u
 }

@@ -76,6 +76,8 @@ type Spool struct {
 	announced atomic.Int64
 	// numbers says that an answer to an upload had the number of a document (delivery.numbered).
 	numbers atomic.Bool
+	// silent says that the service does not tell what it made of an e-mail (delivery.others).
+	silent atomic.Bool
 	// unsynced are the ids of uploads that could not be made durable in place.
 	unsynced sync.Map
 

@@ -19,14 +19,18 @@ const (
 	Other       Kind = iota
 	FileManager      // shows folders to a person
 	Thumbnailer      // makes thumbnails for file managers
-	Crawler          // a search indexer or a backup program
+	Crawler          // a search indexer, a backup program, a virus scanner or a checker of files
 	Lister           // shows lengths, and reads nothing by them
 	Namer            // wants the names of files
 	Shell            // wants names, and may become any other program (exec)
 	Gatherer         // takes the lengths of several files before it opens the first
 )
 
-// programs are known by the first 15 bytes of their names, which are all that the kernel keeps.
+// nameLength is how many bytes of a program's name the kernel keeps: TASK_COMM_LEN of linux/sched.h without
+// the final NUL.
+const nameLength = 15
+
+// programs are known by what the kernel keeps of their names.
 var programs = map[Kind][]string{
 	FileManager: {"nautilus", "thunar", "Thunar", "pcmanfm", "pcmanfm-qt", "dolphin", "nemo", "caja"},
 	Thumbnailer: {
@@ -40,8 +44,12 @@ var programs = map[Kind][]string{
 	Crawler: {
 		"baloo_file", "baloo_file_extr", // KDE
 		"tracker-miner-f", "tracker-extract", "localsearch-3", "localsearch-ext", // GNOME
-		"recollindex",
-		"restic", "rustic", "borg", "kopia", "duplicity", "duplicacy",
+		"recollindex", "updatedb", "updatedb.plocat", "updatedb.mlocat",
+		"restic", "rustic", "borg", "kopia", "duplicity", "duplicacy", "rdiff-backup", "bup", "burp",
+		"bacula-fd", "bareos-fd", "amandad",
+		"rsnapshot", "timeshift", "timeshift-gtk", "BackupPC_dump", // they run rsync or tar
+		"clamscan", "clamd", "clamdscan", "clamonacc", "savscan", "avscanner", "wdavdaemon", // ClamAV, Sophos, Microsoft
+		"aide", "tripwire", "samhain", "rkhunter", "chkrootkit",
 	},
 	Lister: {
 		"ls", "dir", "vdir", "find", "tree", "du", "ncdu", "eza", "exa", "lsd", "mc",
@@ -71,22 +79,14 @@ var shows = map[string][]string{
 // Of returns what the program is that a thread belongs to.
 func Of(pid uint32) Kind {
 	process := closing.ThreadGroup(pid)
-	if process == 0 {
-		return Other
-	}
-	dir := "/proc/" + strconv.Itoa(process)
-	name, err := os.ReadFile(dir + "/comm") //nolint:gosec // below /proc
-	if err != nil {
-		return Other
-	}
-	program := string(bytes.TrimSuffix(name, []byte("\n")))
+	program, _ := closing.Program(process)
 	if slices.Contains(workers, program) {
-		return plugin(dir)
+		return plugin(process)
 	}
 	for kind, names := range programs {
 		switch {
 		case !slices.Contains(names, program):
-		case shows[program] != nil && !hasOption(dir, shows[program]):
+		case shows[program] != nil && !hasOption(process, shows[program]):
 			return Namer
 		default:
 			return kind
@@ -95,23 +95,40 @@ func Of(pid uint32) Kind {
 	return Other
 }
 
-// hasOption reports whether an argument of the process that has the directory in /proc begins with one of
-// the options.
-func hasOption(dir string, options []string) bool {
-	line, err := os.ReadFile(dir + "/cmdline") //nolint:gosec // below /proc
-	return err == nil && slices.ContainsFunc(options, func(option string) bool { return bytes.Contains(line, []byte("\x00"+option)) })
+// Crawls reports whether a thread belongs to a crawler, to one of further names, or to what one of them runs:
+// rsnapshot runs rsync, and recollindex what reads PDFs.
+func Crawls(pid uint32, names []string) bool {
+	process := closing.ThreadGroup(pid)
+	for process > 1 {
+		program, parent := closing.Program(process)
+		further := func(name string) bool { return program == name[:min(len(name), nameLength)] }
+		if slices.Contains(programs[Crawler], program) || slices.ContainsFunc(names, further) {
+			return true
+		}
+		process = parent
+	}
+	return false
 }
 
-// plugin returns what the process is that has the directory in /proc and runs one of the plugins.
-func plugin(dir string) Kind {
-	line, err := os.ReadFile(dir + "/cmdline") //nolint:gosec // below /proc
-	if err != nil {
-		return Other
-	}
+// hasOption reports whether an argument of a process begins with one of the options.
+func hasOption(process int, options []string) bool {
+	line := commandLine(process)
+	return slices.ContainsFunc(options, func(option string) bool { return bytes.Contains(line, []byte("\x00"+option)) })
+}
+
+// plugin returns what a process is that runs one of the plugins.
+func plugin(process int) Kind {
+	line := commandLine(process)
 	for name, kind := range plugins {
 		if bytes.Contains(line, []byte(name)) {
 			return kind
 		}
 	}
 	return Other
+}
+
+// commandLine returns the arguments of a process, each ended by a NUL; none when they cannot be read.
+func commandLine(process int) []byte {
+	line, _ := os.ReadFile("/proc/" + strconv.Itoa(process) + "/cmdline")
+	return line
 }

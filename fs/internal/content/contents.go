@@ -28,8 +28,10 @@ type Config struct {
 	DownloadsForThumbnails bool
 	// Thumbnails are those that the mount itself makes.
 	Thumbnails Thumbnails
-	// Crawlers permits downloads of documents by search indexers and backup programs.
-	Crawlers bool
+	// Crawlers permits downloads of documents by search indexers and backup programs. CrawlerNames are further
+	// programs that count as such.
+	Crawlers     bool
+	CrawlerNames []string
 	// ReadAhead is how many document prefetches may be in flight; 0 disables them.
 	ReadAhead int
 	// Near is prefetch.Options.Near.
@@ -65,11 +67,12 @@ type Contents struct {
 	// Vanishing forgets what is not in the archive any more.
 	Vanishing *Vanishing
 
-	thumbnails  Thumbnails
-	downloads   bool // for thumbnails
-	crawlers    bool
-	reads       func(*os.File) bool
-	dataChanged func(doc archive.ID)
+	thumbnails   Thumbnails
+	downloads    bool // for thumbnails
+	crawlers     bool
+	crawlerNames []string
+	reads        func(*os.File) bool
+	dataChanged  func(doc archive.ID)
 }
 
 // New makes the contents of a tree without listings. Prefetches end with ctx.
@@ -98,7 +101,7 @@ func New(ctx context.Context, c Config) *Contents {
 			List: c.List, Decoded: c.Memory.Decoded, Near: c.Near, Go: c.Work.Go, Now: c.Now,
 		}),
 		ReadAhead: prefetch.NewReadAhead(ctx, c.ReadAhead, c.Work.Go, c.Now), Vanishing: vanishing,
-		thumbnails: c.Thumbnails, downloads: c.DownloadsForThumbnails, crawlers: c.Crawlers, reads: c.Reads, dataChanged: c.DataChanged,
+		thumbnails: c.Thumbnails, downloads: c.DownloadsForThumbnails, crawlers: c.Crawlers, crawlerNames: c.CrawlerNames, reads: c.Reads, dataChanged: c.DataChanged,
 	}
 	vanishing.c = contents
 	if c.Known != nil {

@@ -13,7 +13,7 @@ import (
 // finds a document by its name; a backup program says which files it left out.
 var (
 	ErrThumbnail = errno.Refuse(syscall.EACCES, "no document is downloaded for a thumbnail (--thumbnails download allows it)")
-	errCrawler   = errno.Refuse(syscall.EACCES, "no document is downloaded for a search index or a backup (--crawlers allows it)")
+	errCrawler   = errno.Refuse(syscall.EACCES, "no document is downloaded for a search index, a backup or a virus scanner (--crawlers allows it)")
 )
 
 // Unattended returns why a process may not open the document: that would download it for a program
@@ -27,15 +27,11 @@ func (f *File) Unattended(pid uint32) error {
 	if _, here := f.Env.Content.Trusted(cache.Key{Document: doc, Representation: rep}, f.Trust(rep)); here {
 		return nil
 	}
-	switch callers.Of(pid) {
-	case callers.Thumbnailer:
-		if !f.Env.downloads {
-			return ErrThumbnail
-		}
-	case callers.Crawler:
-		if !f.Env.crawlers {
-			return errCrawler
-		}
+	switch {
+	case !f.Env.downloads && callers.Of(pid) == callers.Thumbnailer:
+		return ErrThumbnail
+	case !f.Env.crawlers && callers.Crawls(pid, f.Env.crawlerNames):
+		return errCrawler
 	}
 	return nil
 }

@@ -103,7 +103,15 @@ func lastAt(dir string) string {
 	}
 	for _, l := range LeftBehindAt("", "") {
 		if by := config.LastUsedBy(l.State); by != nil && by.Mountpoint == at {
-			return fmt.Sprintf("%s in %s, of the last mount there; %s", command.Doing(l.Uploads, "upload", "waits", "wait"), l.State, GoesOn(l.State, false))
+			left, _ := spool.LeftIn(SpoolOf(l.State))
+			waits, failed := "", failedInWords(left.Failed, l.State)
+			if left.Pending > 0 {
+				waits = fmt.Sprintf("%s in %s, of the last mount there; %s", command.Doing(left.Pending, "upload", "waits", "wait"), l.State, GoesOn(l.State, false))
+			}
+			if failed != "" {
+				failed += "; mounted again, archivefs uploads retry " + doctor.Quoted(dir) + " sends what failed"
+			}
+			return command.Join(waits, failed)
 		}
 	}
 	return ""

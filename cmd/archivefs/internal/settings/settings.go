@@ -116,7 +116,8 @@ func viewFlags() []cli.Flag {
 			Usage: "where file managers get thumbnails from, `SOURCE`: preview, the service's previews; download, the documents; or none",
 		},
 		&cli.BoolFlag{Name: "windows-names", EnvVars: command.Env("WINDOWS_NAMES"), Usage: "show names that Windows cannot open in another form: with a dot or a blank at the end, and of devices"},
-		&cli.BoolFlag{Name: "crawlers", EnvVars: command.Env("CRAWLERS"), Usage: "let search indexers and backup programs download documents"},
+		&cli.BoolFlag{Name: "crawlers", EnvVars: command.Env("CRAWLERS"), Usage: "let search indexers, backup programs and virus scanners download documents"},
+		&cli.StringFlag{Name: "crawler-names", EnvVars: command.Env("CRAWLER_NAMES"), Usage: "`NAMES` of further programs that download no document without --crawlers, comma-separated"},
 		&cli.BoolFlag{Name: "allow-delete", EnvVars: command.Env("ALLOW_DELETE"), Usage: "let rm delete inbox documents"},
 		&cli.BoolFlag{Name: "read-only", EnvVars: command.Env("READ_ONLY"), Usage: "refuse every change"},
 		&cli.BoolFlag{Name: "nonempty", EnvVars: command.Env("NONEMPTY"), Usage: "mount over a directory that is not empty, and hide its files"},
@@ -394,7 +395,7 @@ func readView(c *cli.Context, s *Mount) error {
 	default:
 		return config.WrongOption("thumbnails", "%q is none of preview, download, none", t)
 	}
-	s.Fs.Crawlers, s.Fs.WindowsNames = c.Bool("crawlers"), c.Bool("windows-names")
+	s.Fs.Crawlers, s.Fs.CrawlerNames, s.Fs.WindowsNames = c.Bool("crawlers"), config.List(c.String("crawler-names")), c.Bool("windows-names")
 	s.Fs.AllowDelete, s.Fs.ReadOnly, s.Fs.AllowOther = c.Bool("allow-delete"), c.Bool("read-only"), c.Bool("allow-other")
 	s.Fs.MountOptions = kernelOptions(c)
 	return nil
