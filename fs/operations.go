@@ -36,7 +36,6 @@ const (
 	opReaddir
 	opReaddirplus
 	opOpendir
-	opReleasedir
 	opOpen
 	opCreate
 	opRead
@@ -44,27 +43,20 @@ const (
 	opFlush
 	opFsync
 	opRelease
-	opFallocate
 	opMkdir
 	opUnlink
 	opRmdir
 	opRename
-	opReadlink
-	opAccess
 	opGetxattr
-	opListxattr
 	opSetxattr
-	opRemovexattr
-	opStatfs
 
 	operations int = iota
 )
 
 // operationNames are those of the kernel (fuse(4)).
 var operationNames = [operations]string{
-	"LOOKUP", "GETATTR", "STATX", "SETATTR", "READDIR", "READDIRPLUS", "OPENDIR", "RELEASEDIR", "OPEN", "CREATE", "READ", "WRITE", "FLUSH",
-	"FSYNC", "RELEASE", "FALLOCATE", "MKDIR", "UNLINK", "RMDIR", "RENAME", "READLINK", "ACCESS", "GETXATTR", "LISTXATTR", "SETXATTR",
-	"REMOVEXATTR", "STATFS",
+	"LOOKUP", "GETATTR", "STATX", "SETATTR", "READDIR", "READDIRPLUS", "OPENDIR", "OPEN", "CREATE", "READ", "WRITE", "FLUSH",
+	"FSYNC", "RELEASE", "MKDIR", "UNLINK", "RMDIR", "RENAME", "GETXATTR", "SETXATTR",
 }
 
 // clocks count how long requests take. It costs two looks at the clock and two additions for each.
@@ -101,8 +93,8 @@ func (f *FileSystem) OperationTimes() []OperationTimes {
 	return all
 }
 
-// timed is a file system whose requests are timed. Those that the mount refuses, such as SYMLINK, are
-// not.
+// timed is a file system whose requests are timed. Those that the mount refuses, such as SYMLINK, and those that
+// need no more than memory are not.
 type timed struct {
 	fuse.RawFileSystem
 	*clocks
@@ -141,11 +133,6 @@ func (t timed) ReadDirPlus(cancel <-chan struct{}, in *fuse.ReadIn, out *fuse.Di
 func (t timed) OpenDir(cancel <-chan struct{}, in *fuse.OpenIn, out *fuse.OpenOut) fuse.Status {
 	defer t.took(opOpendir, time.Now())
 	return t.RawFileSystem.OpenDir(cancel, in, out)
-}
-
-func (t timed) ReleaseDir(in *fuse.ReleaseIn) {
-	defer t.took(opReleasedir, time.Now())
-	t.RawFileSystem.ReleaseDir(in)
 }
 
 func (t timed) Open(cancel <-chan struct{}, in *fuse.OpenIn, out *fuse.OpenOut) fuse.Status {
@@ -188,11 +175,6 @@ func (t timed) Release(cancel <-chan struct{}, in *fuse.ReleaseIn) {
 	t.RawFileSystem.Release(cancel, in)
 }
 
-func (t timed) Fallocate(cancel <-chan struct{}, in *fuse.FallocateIn) fuse.Status {
-	defer t.took(opFallocate, time.Now())
-	return t.RawFileSystem.Fallocate(cancel, in)
-}
-
 func (t timed) Mkdir(cancel <-chan struct{}, in *fuse.MkdirIn, name string, out *fuse.EntryOut) fuse.Status {
 	defer t.took(opMkdir, time.Now())
 	return t.RawFileSystem.Mkdir(cancel, in, name, out)
@@ -213,37 +195,12 @@ func (t timed) Rename(cancel <-chan struct{}, in *fuse.RenameIn, from, to string
 	return t.RawFileSystem.Rename(cancel, in, from, to)
 }
 
-func (t timed) Readlink(cancel <-chan struct{}, header *fuse.InHeader) ([]byte, fuse.Status) {
-	defer t.took(opReadlink, time.Now())
-	return t.RawFileSystem.Readlink(cancel, header)
-}
-
-func (t timed) Access(cancel <-chan struct{}, in *fuse.AccessIn) fuse.Status {
-	defer t.took(opAccess, time.Now())
-	return t.RawFileSystem.Access(cancel, in)
-}
-
 func (t timed) GetXAttr(cancel <-chan struct{}, header *fuse.InHeader, attr string, dest []byte) (uint32, fuse.Status) {
 	defer t.took(opGetxattr, time.Now())
 	return t.RawFileSystem.GetXAttr(cancel, header, attr, dest)
 }
 
-func (t timed) ListXAttr(cancel <-chan struct{}, header *fuse.InHeader, dest []byte) (uint32, fuse.Status) {
-	defer t.took(opListxattr, time.Now())
-	return t.RawFileSystem.ListXAttr(cancel, header, dest)
-}
-
 func (t timed) SetXAttr(cancel <-chan struct{}, in *fuse.SetXAttrIn, attr string, data []byte) fuse.Status {
 	defer t.took(opSetxattr, time.Now())
 	return t.RawFileSystem.SetXAttr(cancel, in, attr, data)
-}
-
-func (t timed) RemoveXAttr(cancel <-chan struct{}, header *fuse.InHeader, attr string) fuse.Status {
-	defer t.took(opRemovexattr, time.Now())
-	return t.RawFileSystem.RemoveXAttr(cancel, header, attr)
-}
-
-func (t timed) StatFs(cancel <-chan struct{}, in *fuse.InHeader, out *fuse.StatfsOut) fuse.Status {
-	defer t.took(opStatfs, time.Now())
-	return t.RawFileSystem.StatFs(cancel, in, out)
 }

@@ -40,7 +40,7 @@ func build(t *testing.T) string {
 	if _, err := os.Stat(built); err == nil {
 		return built
 	}
-	cmd := exec.CommandContext(t.Context(), "go", "build", "-o", built, "../../../cmd/archivefs")
+	cmd := exec.CommandContext(t.Context(), "go", "build", "-tags", "profile", "-o", built, "../../../cmd/archivefs")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}

@@ -7,9 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"runtime"
 	"runtime/debug"
-	"runtime/pprof"
 	"strings"
 	"syscall"
 	"time"
@@ -85,20 +83,22 @@ func mount(c *cli.Context) error {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(garbage)
 	}
-	endProfiles, err := startProfiles(c)
-	if err != nil {
-		return err
-	}
+	endProfiles := Profiles()
 	s, err := openSession(c, settings, log, stale)
 	if err != nil {
-		return startAgainSlowly(c, errors.Join(err, endProfiles()))
+		return startAgainSlowly(c, err)
 	}
 	m, err := s.serve(c)
 	if !s.usable {
 		err = startAgainSlowly(c, err)
 	}
-	return s.outcome(errors.Join(err, endProfiles(), s.end(m)))
+	endProfiles()
+	return s.outcome(errors.Join(err, s.end(m)))
 }
+
+// Profiles begins the profiles of a mount, and end writes them: a program that is built with the tag profile
+// has some.
+var Profiles = func() (end func()) { return func() {} }
 
 // slowly is how long a mount that cannot start keeps a service manager from the next attempt.
 const slowly = 10 * time.Second
@@ -247,41 +247,6 @@ type sentences struct{ log *logrus.Logger }
 func (w sentences) Write(p []byte) (int, error) {
 	w.log.Warn(strings.TrimSpace(strings.TrimPrefix(string(p), "archivefs: ")))
 	return len(p), nil
-}
-
-// startProfiles starts the profiles of the options. end writes them.
-func startProfiles(c *cli.Context) (end func() error, err error) {
-	heap, cpu := c.String("heap-profile"), c.String("cpu-profile")
-	end = func() error { return writeHeapProfile(heap) }
-	if cpu == "" {
-		return end, nil
-	}
-	f, err := os.Create(cpu) //nolint:gosec // the operator names it
-	if err != nil {
-		return nil, fmt.Errorf("--cpu-profile: %w", err)
-	}
-	if err := pprof.StartCPUProfile(f); err != nil {
-		return nil, errors.Join(fmt.Errorf("--cpu-profile: %w", err), f.Close())
-	}
-	return func() error {
-		pprof.StopCPUProfile()
-		return errors.Join(f.Close(), writeHeapProfile(heap))
-	}, nil
-}
-
-func writeHeapProfile(path string) error {
-	if path == "" {
-		return nil
-	}
-	f, err := os.Create(path) //nolint:gosec // the operator names it
-	if err != nil {
-		return fmt.Errorf("--heap-profile: %w", err)
-	}
-	runtime.GC() // collect garbage first
-	if err := pprof.WriteHeapProfile(f); err != nil {
-		return errors.Join(fmt.Errorf("--heap-profile: %w", err), f.Close())
-	}
-	return f.Close()
 }
 
 // prepareMountpoint checks the mount point, or creates it. It may be the stale mount of an archive,

@@ -36,7 +36,7 @@ func Groups() []Group {
 		{"Credentials", command.CredentialFlags("send")},
 		{"What the mount shows, and to whom", viewFlags()},
 		{"What is kept on this machine", storeFlags()},
-		{"How it runs", slices.Concat(profileFlags(), []cli.Flag{
+		{"How it runs", slices.Concat([]cli.Flag{
 			running.MetricsFlag(),
 			notifyFlag(),
 			&cli.BoolFlag{Name: "daemon", EnvVars: command.Env("DAEMON"), Usage: "go to the background once the mount is usable; the exit status says whether it is"},
@@ -136,14 +136,6 @@ func viewFlags() []cli.Flag {
 		&cli.IntFlag{Name: "gid", EnvVars: command.Env("GID"), DefaultText: "yours", Usage: "all files belong to the group `NUMBER`"},
 		&cli.StringFlag{Name: "fsname", EnvVars: command.Env("FSNAME"), DefaultText: "the address of the service", Usage: "show `NAME` as the source in the table of mounts"},
 		&cli.StringFlag{Name: "umask", EnvVars: command.Env("UMASK"), Value: "077", Usage: "permission `BITS` to remove, octal"},
-	}
-}
-
-// profileFlags write profiles, for developers. The help text does not show them.
-func profileFlags() []cli.Flag {
-	return []cli.Flag{
-		&cli.StringFlag{Name: "cpu-profile", EnvVars: command.Env("CPU_PROFILE"), Hidden: true, Usage: "write a CPU profile of the mount to `FILE` (go tool pprof)"},
-		&cli.StringFlag{Name: "heap-profile", EnvVars: command.Env("HEAP_PROFILE"), Hidden: true, Usage: "write a profile of the memory in use at the end of the mount to `FILE` (go tool pprof)"},
 	}
 }
 

@@ -52,11 +52,10 @@ func (b *Bench) profileOf(ctx context.Context, command string) (cpu, heap string
 		return "", "", err
 	}
 	sys := systemOf(own)
-	sys.mount = ownMount(`--cpu-profile "$CPU" --heap-profile "$HEAP"`)
 	b.stamps++
 	cpu = filepath.Join(b.dir, "state", fmt.Sprintf("cpu-%d.pprof", b.stamps))
 	heap = filepath.Join(b.dir, "state", fmt.Sprintf("heap-%d.pprof", b.stamps))
-	s, _, err := b.mount(ctx, sys, srv, srv.address, "CPU="+cpu, "HEAP="+heap)
+	s, _, err := b.mount(ctx, sys, srv, srv.address, "CPU_PROFILE="+cpu, "HEAP_PROFILE="+heap)
 	if err == nil {
 		_, err = machine.Run(ctx, command, s.env, 5*time.Minute)
 	}
