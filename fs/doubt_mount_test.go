@@ -46,7 +46,7 @@ func TestAnUploadInDoubtIsFoundByItself(t *testing.T) {
 			c.advance(2 * time.Minute)
 			must(t, m.fs.Reconnect(t.Context())) // time has passed: the queue looks what is due
 			heals(t, "it was looked for", func() bool {
-				return f.Count("GET", "/document/list") > looks && (!arrives || len(m.uploads()) == 0)
+				return f.Count("GET", "/document/list") > looks && (!arrives || len(m.uploads()) == 0 && m.fs.Status().Cache.Content.Files == 1)
 			})
 			if n := f.Count("POST", "/file-upload"); n != 1 {
 				t.Errorf("it was sent %d times", n)
