@@ -38,6 +38,8 @@ type circuit struct {
 	breaker retry.Breaker // +checklocks:mu
 	// cause is why it opened.
 	cause error // +checklocks:mu
+	// proxy is archive.Error.Proxy of it, unless the cause names that.
+	proxy string // +checklocks:mu
 	// kind is the kind of error of calls while it is open.
 	kind archive.Kind // +checklocks:mu
 	// since is when it opened; zero while it is only doubted that the service answers.
@@ -60,7 +62,7 @@ var errUnheard = errors.New("it has not answered yet")
 func (b *circuit) doubt() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.cause, b.kind = errUnheard, archive.KindUnreachable
+	b.cause, b.kind, b.proxy = errUnheard, archive.KindUnreachable, ""
 	b.breaker.Trip(time.Time{})
 }
 
@@ -111,7 +113,7 @@ func (b *circuit) pass(ctx context.Context, op Operation) error { //nolint:conte
 	if b.since.IsZero() {
 		b.since = time.Now()
 	}
-	return &archive.Error{Op: op.doing, Kind: b.kind, Unsent: true, Err: fmt.Errorf(
+	return &archive.Error{Op: op.doing, Kind: b.kind, Proxy: b.proxy, Unsent: true, Err: fmt.Errorf(
 		"not sent, because the service is away since %s: %w", b.since.Format(time.TimeOnly), b.cause)}
 }
 
@@ -126,12 +128,12 @@ func (b *circuit) run(ctx context.Context) {
 		switch {
 		case !errors.As(err, &e):
 		case e.Status == http.StatusServiceUnavailable:
-			b.cause, b.kind = err, e.Kind
+			b.cause, b.kind, b.proxy = err, e.Kind, ""
 			pause = max(pause, min(e.RetryAfter, retry.MaxRetryAfter))
 		case e.Kind == archive.KindForeign:
-			b.cause, b.kind = err, archive.KindUnreachable
+			b.cause, b.kind, b.proxy = err, archive.KindUnreachable, ""
 		case e.Kind == archive.KindUnreachable, e.Kind == archive.KindTimeout:
-			b.cause, b.kind = cmp.Or(e.Err, err), archive.KindUnreachable
+			b.cause, b.kind, b.proxy = cmp.Or(e.Err, err), archive.KindUnreachable, e.Proxy
 		}
 		b.breaker.Trip(time.Now().Add(pause))
 	}
@@ -160,15 +162,15 @@ func (b *circuit) failed(began time.Time, err error, r *request) bool {
 	if !errors.As(err, &e) {
 		return false
 	}
-	kind, cause, pause := archive.KindUnreachable, cmp.Or(e.Err, err), probeEvery
+	kind, cause, proxy, pause := archive.KindUnreachable, cmp.Or(e.Err, err), e.Proxy, probeEvery
 	switch {
 	case e.Kind == archive.KindUnreachable, e.Kind == archive.KindTimeout:
 	case r.repeat != harmless, errors.Is(err, errWebPage) && r.op.is(returnsContent):
 		return false
 	case e.Status == http.StatusServiceUnavailable:
-		kind, cause, pause = e.Kind, err, 0
+		kind, cause, proxy, pause = e.Kind, err, "", 0
 	case e.Kind == archive.KindForeign:
-		cause, pause = err, 0
+		cause, proxy, pause = err, "", 0
 	default:
 		return false
 	}
@@ -177,7 +179,7 @@ func (b *circuit) failed(began time.Time, err error, r *request) bool {
 	if b.breaker.Tripped() || b.heard.After(began) {
 		return false
 	}
-	b.cause, b.kind, b.since = cause, kind, time.Now()
+	b.cause, b.kind, b.proxy, b.since = cause, kind, proxy, time.Now()
 	b.breaker.Trip(b.since.Add(pause))
 	return !b.heard.IsZero()
 }

@@ -234,6 +234,13 @@ func TestProxies(t *testing.T) {
 			if err != nil && strings.Contains(err.Error(), secret) {
 				t.Error(err)
 			}
+			if tc.fails == "" {
+				return
+			}
+			_, err = c.Structure(t.Context(), 0, true)
+			if err == nil || strings.Count(err.Error(), tc.want) != 1 {
+				t.Errorf("then the error is %v, want %q once", err, tc.want)
+			}
 		})
 	}
 }
