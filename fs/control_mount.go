@@ -126,9 +126,7 @@ type locatedDir struct {
 func (l locatedDir) PathOf(ctx context.Context, doc archive.ID) (string, error) {
 	d := l.d
 	if !d.IsShown() {
-		if d = l.fs.staging.Folder(l.id); d == nil {
-			return "", nil
-		}
+		d = l.fs.staging.Folder(l.id) // nil: it is not shown at all
 	}
 	if !tree.Shows(d) {
 		return "", nil
@@ -140,7 +138,7 @@ func (l locatedDir) PathOf(ctx context.Context, doc archive.ID) (string, error) 
 	if name == "" {
 		return "", nil
 	}
-	return d.PathOf(name), nil
+	return tree.FromTop(d.Tree, d.PathOf(name)), nil
 }
 
 func (m *controlMount) Rendition(r control.Rendition, doc *archive.Document) control.Measured {

@@ -129,9 +129,8 @@ func (f *FileSystem) Check(ctx context.Context) error {
 	return f.Root.Tree.LoadFolders(ctx, f.Root, tree.NeedNames)
 }
 
-// BeginAt has a mount that is made later show only the folder at a path, as a mount of the whole archive
-// shows it, and what is below; searches look only there. The error is ENOENT if there is none. Access by id
-// still reaches all documents.
+// BeginAt has a mount that is made later show only the folder at a path of the archive, and what is below.
+// Searches look only there, access by id reaches all documents. The error is ENOENT if there is no such folder.
 func (f *FileSystem) BeginAt(ctx context.Context, path string) error {
 	top, err := folderAt(ctx, f.Root, strings.FieldsFunc(path, func(r rune) bool { return r == '/' }))
 	if err == nil {
@@ -181,9 +180,13 @@ func (f *FileSystem) answered() {
 // madeThumbnails are the thumbnails that a mount has made for file managers.
 type madeThumbnails struct{ k *node.Kernel }
 
-func (m madeThumbnails) Has(path string) bool { return m.k.Pictures.Has(filepath.Join(m.k.Top, path)) }
+func (m madeThumbnails) Has(path string) bool {
+	return m.k.Pictures.Has(filepath.Join(m.k.Top, tree.FromTop(m.k.Root.Tree, path)))
+}
 
-func (m madeThumbnails) Remove(path string) { m.k.Pictures.Remove(filepath.Join(m.k.Top, path)) }
+func (m madeThumbnails) Remove(path string) {
+	m.k.Pictures.Remove(filepath.Join(m.k.Top, tree.FromTop(m.k.Root.Tree, path)))
+}
 
 // Close waits for uploads and background work, at most until ctx is done. What the service cannot take
 // now stays in the spool. The file system must be unmounted or detached.

@@ -37,6 +37,8 @@ func TestAMountOfOneFolder(t *testing.T) {
 	if got := get(os.ReadFile(m.path(".archivefs", "status.json")))(t); len(got) == 0 {
 		t.Error("there is no status")
 	}
+	// What is told and kept of a file, for a mount of the whole archive as well, has its path in that.
+	sh(t, m, `test "$(getfattr --only-values -n user.archive.path "$1/2025")" = "/Muster GmbH/Rechnungen/2025"`)
 
 	wantNames(t, m.search("Rechnung"), "Rechnung 1.txt", "Rechnung 2.txt", "Rechnung 3.txt", "Rechnung 4.txt")
 	wantNames(t, m.search("Rechnung in:2024"), "Rechnung 2.txt")

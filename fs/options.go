@@ -114,8 +114,7 @@ type Options struct {
 	Number bool
 	// Thumbnails says what file managers show of documents; empty for ThumbnailsNone.
 	Thumbnails Thumbnails
-	// Crawlers permits downloads of documents by search indexers and backup programs. CrawlerNames are further
-	// programs that count as such.
+	// Crawlers permits downloads by search indexers and backup programs; CrawlerNames are further such programs.
 	Crawlers     bool
 	CrawlerNames []string
 	// AllowDelete permits removing inbox documents.

@@ -26,8 +26,7 @@ const (
 	Gatherer         // takes the lengths of several files before it opens the first
 )
 
-// nameLength is how many bytes of a program's name the kernel keeps: TASK_COMM_LEN of linux/sched.h without
-// the final NUL.
+// nameLength is how many bytes of a program's name the kernel keeps (TASK_COMM_LEN of linux/sched.h).
 const nameLength = 15
 
 // programs are known by what the kernel keeps of their names.

@@ -28,8 +28,7 @@ type Config struct {
 	DownloadsForThumbnails bool
 	// Thumbnails are those that the mount itself makes.
 	Thumbnails Thumbnails
-	// Crawlers permits downloads of documents by search indexers and backup programs. CrawlerNames are further
-	// programs that count as such.
+	// Crawlers permits downloads by search indexers and backup programs; CrawlerNames are further such programs.
 	Crawlers     bool
 	CrawlerNames []string
 	// ReadAhead is how many document prefetches may be in flight; 0 disables them.

@@ -152,7 +152,7 @@ func (k *Kernel) tell() {
 			if ctx.Err() != nil || len(changes) == 0 || !d.IsShown() {
 				continue
 			}
-			if err := a.send(ctx, herald, filepath.Join(dir, d.Path()), d, changes); err != nil {
+			if err := a.send(ctx, herald, filepath.Join(dir, tree.FromTop(d.Tree, d.Path())), d, changes); err != nil {
 				k.Service.Log.Debugf("tell what has changed in %s: %v", archive.Printable(d.Path()), err)
 			}
 		}

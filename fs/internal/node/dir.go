@@ -199,7 +199,7 @@ func (n *dirNode) looked(ctx context.Context, entries []*tree.Entry) {
 		}
 		if f := staging.FileOf(n.d, e); f.Pending() == nil {
 			modified, _ := f.Times()
-			docs = append(docs, pictures.Document{ID: f.Document().ID, Path: filepath.Join(n.k.Top, n.d.PathOf(e.Name)), Modified: modified})
+			docs = append(docs, pictures.Document{ID: f.Document().ID, Path: filepath.Join(n.k.Top, tree.FromTop(n.d.Tree, n.d.PathOf(e.Name))), Modified: modified})
 		}
 	}
 	n.k.Pictures.Show(docs, func(names []string) { n.k.AnnouncePictures(n.d, names) })

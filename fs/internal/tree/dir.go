@@ -1,6 +1,7 @@
 package tree
 
 import (
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -217,11 +218,15 @@ func Shows(d *Dir) bool {
 	return d != nil
 }
 
-// Path returns the path of the directory from the top of the mount, without a leading slash; from the root
-// of the archive if the mount does not show it.
+// FromTop returns a path of the archive as one from the top of the mount, which shows it.
+func FromTop(t *Tree, path string) string {
+	return strings.TrimPrefix(strings.TrimPrefix(path, t.Top.Load().Path()), "/")
+}
+
+// Path returns the path of the directory from the root of the archive, without a leading slash.
 func (d *Dir) Path() string {
 	parent, name := d.Place()
-	if parent == nil || IsTop(d) {
+	if parent == nil {
 		return ""
 	}
 	if up := parent.Path(); up != "" {

@@ -96,8 +96,7 @@ func mount(c *cli.Context) error {
 	return s.outcome(errors.Join(err, s.end(m)))
 }
 
-// Profiles begins the profiles of a mount, and end writes them: a program that is built with the tag profile
-// has some.
+// Profiles begins the profiles of a mount, and end writes them: those of a program with the tag profile.
 var Profiles = func() (end func()) { return func() {} }
 
 // slowly is how long a mount that cannot start keeps a service manager from the next attempt.
