@@ -18,6 +18,9 @@ import (
 // Adoption is a complete file that was uploaded to the service.
 type Adoption struct {
 	Path string
+	// Body is its content instead, of Size bytes, if Path is empty.
+	Body io.ReaderAt
+	Size int64
 	// ETag is the service's, empty if unknown.
 	ETag string
 	// Sum is the SHA-256 of the file in hexadecimal. If it is empty the file is read.
@@ -44,7 +47,12 @@ func (c *Content) adopt(key Key, a Adoption) error {
 	if err != nil {
 		return err
 	}
-	if err := link(a.Path, name.path(c.dir)); err != nil {
+	if a.Path == "" {
+		err = a.write(name.path(c.dir))
+	} else {
+		err = link(a.Path, name.path(c.dir))
+	}
+	if err != nil {
 		return err
 	}
 	v := c.completeVersion(name)
@@ -56,6 +64,32 @@ func (c *Content) adopt(key Key, a Adoption) error {
 	c.touchLocked(v)
 	c.countLocked(v, name.size)
 	return nil
+}
+
+// write makes a file of the body. A crash of the machine may lose it, or tear it if it has a check: it is only cached.
+func (a Adoption) write(target string) error {
+	dir := filepath.Dir(target)
+	f, err := durable.CreateTemp(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return err
+		}
+		f, err = durable.CreateTemp(dir)
+	}
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(f, io.NewSectionReader(a.Body, 0, a.Size))
+	if err == nil && !checkable(a.Size) {
+		err = f.Sync()
+	}
+	if err == nil {
+		err = durable.RenameUnsynced(f.Name(), target)
+	}
+	if err != nil {
+		return durable.Discard(f, err)
+	}
+	return f.Close()
 }
 
 // link makes a file appear as target, too, or a copy of it.
@@ -89,6 +123,9 @@ func private(f *os.File, info os.FileInfo) error {
 
 // describe makes a file private and returns the name that it gets, and when it was modified.
 func (c *Content) describe(key Key, a Adoption) (name fileName, modified time.Time, err error) {
+	if a.Path == "" {
+		return a.describe(key, c.limit, c.now())
+	}
 	f, err := durable.OpenFile(a.Path, os.O_RDONLY, 0)
 	if err != nil {
 		return fileName{}, time.Time{}, err
@@ -112,8 +149,20 @@ func (c *Content) describe(key Key, a Adoption) (name fileName, modified time.Ti
 	return name, info.ModTime(), private(f, info)
 }
 
-// check returns the check of the file f, from Sum if that is set, else from its bytes.
-func (a Adoption) check(f *os.File) (check, error) {
+// describe is Content.describe for what is no file yet.
+func (a Adoption) describe(key Key, limit int64, now time.Time) (name fileName, modified time.Time, err error) {
+	if a.Size > limit {
+		return fileName{}, time.Time{}, ErrTooLarge
+	}
+	name = fileName{key: key, size: a.Size, fetched: now, print: a.Print, etag: a.ETag, tag: newTag()}
+	if checkable(name.size) {
+		name.check, err = a.check(io.NewSectionReader(a.Body, 0, a.Size))
+	}
+	return name, now, err
+}
+
+// check returns the check of the bytes, from Sum if that is set.
+func (a Adoption) check(f io.Reader) (check, error) {
 	if sum, err := hex.DecodeString(a.Sum); err == nil && len(sum) == sha256.Size {
 		return shaOf(sum), nil
 	}

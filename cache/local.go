@@ -59,17 +59,21 @@ func (c *Content) adoptLocal(key Key, a Adoption) bool {
 	if c.local == nil {
 		return false
 	}
-	info, err := os.Stat(a.Path)
-	if err != nil {
-		return false
+	size := a.Size
+	if a.Path != "" {
+		info, err := os.Stat(a.Path)
+		if err != nil {
+			return false
+		}
+		size = info.Size()
 	}
 	etag := `"` + a.Sum + `"`
-	f, path := c.localFile(etag, info.Size())
+	f, path := c.localFile(etag, size)
 	if f == nil {
 		return false
 	}
 	_ = f.Close() // it was not read
-	v := c.completeVersion(fileName{key: key, size: info.Size(), fetched: c.now(), print: a.Print, etag: etag})
+	v := c.completeVersion(fileName{key: key, size: size, fetched: c.now(), print: a.Print, etag: etag})
 	v.local = path
 	c.mu.Lock()
 	defer c.unlock()

@@ -3,7 +3,6 @@ package fs_test
 import (
 	"encoding/json"
 	"fmt"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -14,6 +13,7 @@ import (
 	"github.com/archivefs/archivefs/fs"
 	"github.com/archivefs/archivefs/internal/spool"
 	"github.com/archivefs/archivefs/internal/testing/hostile"
+	"github.com/archivefs/archivefs/internal/testing/spooltest"
 )
 
 // stops are moments of an upload at which the mount's process stops.
@@ -152,7 +152,9 @@ func TestAsyncCrashBeforeTheFirstChange(t *testing.T) {
 	heals(t, "it is archived", func() bool { return len(a.uploads()) == 0 })
 	a.wantHolds(t, a.foreign.letters, "a.txt=Inhalt")
 	wantNames(t, a.letters, "a.txt")
-	heals(t, "nothing is left of it", func() bool { return len(get(os.ReadDir(filepath.Join(a.state, "spool")))(t)) == 0 })
+	a.unmount()
+	wantNames(t, filepath.Join(a.state, "spool"))
+	a.remount()
 }
 
 // A crash of the machine may keep the record of an archived file and lose its bytes, which the archive
@@ -173,9 +175,9 @@ func TestArchivedFileThatACrashHasDamaged(t *testing.T) {
 			must(t, s.Close())
 			r := up.Record()
 			r.State, r.Document = spool.Confirmed, archive.ID(id)
-			record := filepath.Join(filepath.Dir(up.DataPath()), "record.json")
-			must(t, os.WriteFile(record, append(get(json.Marshal(r))(t), '\n'), 0o600))
-			must(t, os.WriteFile(up.DataPath(), []byte(damaged), 0o600))
+			dir := filepath.Join(a.state, "spool")
+			spooltest.Rewrite(t, dir, up.ID(), func([]byte) []byte { return get(json.Marshal(r))(t) })
+			spooltest.Spoil(t, dir, up.ID(), []byte(damaged))
 			a.remount()
 			heals(t, "the upload is over", func() bool { return len(a.uploads()) == 0 })
 			wantContent(t, path, "Inhalt")

@@ -109,7 +109,7 @@ func (m *mounted) open() error {
 	client.Expect(o.Known.HasTop)
 	o.State = get(state.Open(filepath.Join(m.state, "state.db")))(m.t)
 	m.close = append(m.close, o.State.Close)
-	o.Spool = get(spool.Open(spool.Options{Dir: filepath.Join(m.state, "spool"), Log: log, RetryFor: o.RetryFor, Now: m.clock, Fault: m.fault, RedoSize: logSize}))(m.t)
+	o.Spool = get(spool.Open(spool.Options{Dir: filepath.Join(m.state, "spool"), Log: log, RetryFor: o.RetryFor, Now: m.clock, Fault: m.fault, JournalSize: logSize}))(m.t)
 	m.close = append(m.close, o.Spool.Close)
 	o.Near = -1 // on a busy machine tests would count a request more
 	if m.tweak != nil {

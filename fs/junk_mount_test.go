@@ -12,6 +12,7 @@ import (
 
 	"github.com/archivefs/archivefs/fs"
 	"github.com/archivefs/archivefs/internal/testing/hostile"
+	"github.com/archivefs/archivefs/internal/testing/spooltest"
 )
 
 // ordinary are names that only look a little like those of temporary files.
@@ -211,9 +212,9 @@ func TestOrdinaryLocalFilesAreNotForgotten(t *testing.T) {
 	must(t, os.WriteFile(filepath.Join(dir, "x.txt.part"), []byte("Inhalt"), 0o600))
 	id := m.fs.Status().Uploads.Locals[0].ID
 	m.unmount()
-	record := filepath.Join(m.state, "spool", id, "record.json")
-	text := get(os.ReadFile(record))(t)
-	must(t, os.WriteFile(record, []byte(strings.ReplaceAll(string(text), `"name":"x.txt.part","temporary":true`, `"name":"zinssatz"`)), 0o600))
+	spooltest.Rewrite(t, filepath.Join(m.state, "spool"), id, func(record []byte) []byte {
+		return []byte(strings.ReplaceAll(string(record), `"name":"x.txt.part","temporary":true`, `"name":"zinssatz"`))
+	})
 	for range 3 {
 		m.remount()
 		wantContent(t, filepath.Join(dir, "zinssatz"), "Inhalt")

@@ -3,8 +3,8 @@ package fs
 import (
 	"cmp"
 	"fmt"
+	"io"
 	"os"
-	"syscall"
 	"time"
 
 	"github.com/archivefs/archivefs/archive"
@@ -43,14 +43,22 @@ func (k Kept) List() []UploadInfo {
 
 // Open opens the bytes of an upload. name and modified are its name and time in the control directory
 // of a mount.
-func (k Kept) Open(id string) (f *os.File, name string, modified time.Time, err error) {
+func (k Kept) Open(id string) (bytes io.ReadSeekCloser, name string, modified time.Time, err error) {
 	up, err := k.find(id)
 	if err != nil {
 		return nil, "", time.Time{}, err
 	}
+	if err := up.Open(); err != nil {
+		return nil, "", time.Time{}, err
+	}
 	r := up.Record()
-	f, err = os.OpenFile(up.DataPath(), os.O_RDONLY|syscall.O_NOFOLLOW, 0)
-	return f, uploadName(&r), staging.ModifiedOf(&r), err
+	return keptBytes{io.NewSectionReader(up, 0, up.Size()), up}, uploadName(&r), staging.ModifiedOf(&r), nil
+}
+
+// keptBytes are the bytes of an upload that is open.
+type keptBytes struct {
+	*io.SectionReader
+	io.Closer
 }
 
 // Discard removes an upload and its bytes. A queued folder must be empty. Because nothing is being

@@ -48,12 +48,26 @@ func startBusyAt(t *testing.T, place care.Place, instances int) *busyArchive {
 		t.Fatal(err)
 	}
 	b.folder, b.inbox = int64(folder), int64(inbox)
+	b.serve(instances)
+	return b
+}
+
+// serve starts services.
+func (b *busyArchive) serve(instances int) {
+	b.t.Helper()
+	b.services, b.urls = nil, nil
 	for range instances {
-		service := start(t, append([]string{"serve", "--listen", "127.0.0.1:0", "--api-key", "k", "--log-level", "error"}, flagsOf(place)...)...)
+		service := start(b.t, append([]string{"serve", "--listen", "127.0.0.1:0", "--api-key", "k", "--log-level", "error"}, flagsOf(b.place)...)...)
 		_, url, _ := strings.Cut(service.line("serving "), " at ")
 		b.services, b.urls = append(b.services, service), append(b.urls, url)
 	}
-	return b
+}
+
+// inPlace has all contents read from their files: the journal of another run has none of them.
+func (b *busyArchive) inPlace() {
+	b.t.Helper()
+	b.stop()
+	b.serve(1)
 }
 
 // flagsOf name an archive.

@@ -13,6 +13,7 @@ import (
 	"github.com/zalando/go-keyring"
 
 	"github.com/archivefs/archivefs/internal/config"
+	"github.com/archivefs/archivefs/internal/testing/spooltest"
 )
 
 // knowing is the address of a service that knows k-geheim, and erika with p-geheim.
@@ -198,12 +199,10 @@ func TestLogoutPurges(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	upload := filepath.Join(dirs.State, "spool", "dn0yb93wtpu0")
-	if err := os.MkdirAll(upload, 0o700); err != nil { // without a record: it is damaged
-		t.Fatal(err)
-	}
+	queue := filepath.Join(dirs.State, "spool")
+	spooltest.Orphan(t, queue, "dn0yb93wtpu0", []byte("Inhalt")) // without a record: it is damaged
 	wantCall(t, 1, "1 upload is not archived yet (in "+dirs.State+"), so nothing was removed; mount the archive", "logout", "office", "--purge")
-	if err := os.RemoveAll(upload); err != nil {
+	if err := os.RemoveAll(queue); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(read); err != nil {

@@ -16,6 +16,7 @@ import (
 	"github.com/archivefs/archivefs/internal/config"
 	"github.com/archivefs/archivefs/internal/doctor"
 	"github.com/archivefs/archivefs/internal/testing/fusetest"
+	"github.com/archivefs/archivefs/internal/testing/spooltest"
 )
 
 // Without an ID only what is whole is sent again; the rest is named, with the reason and what sends it.
@@ -155,10 +156,7 @@ func TestExportWhereNothingCanBeWritten(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, id := range []string{"dn0yb93wtpu0", "dn0yb93wtpu1"} {
-		upload := filepath.Join(dirs.State, "spool", id)
-		if err := errors.Join(os.MkdirAll(upload, 0o700), os.WriteFile(filepath.Join(upload, "data-"+id), []byte("Inhalt"), 0o600)); err != nil {
-			t.Fatal(err)
-		}
+		spooltest.Orphan(t, filepath.Join(dirs.State, "spool"), id, []byte("Inhalt"))
 	}
 	for why, spoilt := range map[string]func(dir string) error{
 		"no such file or directory": os.Remove,
@@ -313,13 +311,7 @@ func TestUploadsOfAStateDirectory(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantCall(t, 0, "", "uploads", "list", dirs.State)
-	upload := filepath.Join(dirs.State, "spool", "dn0yb93wtpu0")
-	if err := os.MkdirAll(upload, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(upload, "data-dn0yb93wtpu0"), []byte("Inhalt"), 0o600); err != nil { // without a record
-		t.Fatal(err)
-	}
+	spooltest.Orphan(t, filepath.Join(dirs.State, "spool"), "dn0yb93wtpu0", []byte("Inhalt"))
 	for _, words := range [][]string{{"uploads", "list", ""}, {"uploads", "export", dirs.State, ""}, {"uploads", "discard", "--config", "/nowhere", dirs.State, ""}} {
 		got := offeredFor(t, words)
 		want := map[bool]string{true: "dn0yb93wtpu0", false: dirs.State}[len(words) > 3]

@@ -124,7 +124,7 @@ func addSecrets(ctx context.Context, s *server.Server, data string) error {
 
 // inLog reports whether the log of contents has the secret.
 func inLog(data string) bool {
-	log, _ := filepath.Glob(filepath.Join(data, "contents", "redo.?")) // the pattern is right
+	log, _ := filepath.Glob(filepath.Join(data, "contents", "log.?")) // the pattern is right
 	return len(log) > 0 && wantErased(log...) != nil
 }
 

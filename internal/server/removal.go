@@ -160,7 +160,7 @@ func (a *Admin) erase(ctx context.Context) (err error) {
 	log.SetLevel(logrus.WarnLevel)
 	files, err := blob.OpenFiles(filepath.Join(a.place.Data, "contents"))
 	if err == nil {
-		err = files.KeepLog(blob.LogOptions{Size: cmp.Or(a.place.LogSize, logSize), Worth: logWorth, Log: log})
+		err = files.KeepLog(cmp.Or(a.place.LogSize, logSize), log)
 	}
 	if err != nil {
 		return fmt.Errorf("open contents: %w", err)

@@ -91,7 +91,7 @@ func open(ctx context.Context, options Options, lock *datalock.Lock) (*Server, e
 	options = withDefaults(options)
 	files, err := blob.OpenFiles(contents)
 	if err == nil {
-		err = files.KeepLog(blob.LogOptions{Size: options.LogSize, Worth: logWorth, Log: options.Log})
+		err = files.KeepLog(options.LogSize, options.Log)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("open data directory: %w", err)
@@ -110,11 +110,8 @@ func open(ctx context.Context, options Options, lock *datalock.Lock) (*Server, e
 	return s, nil
 }
 
-// The redo log of contents.
-const (
-	logSize  = 64 << 20 // bytes of each of its two files: some 400 documents
-	logWorth = 64
-)
+// logSize is the size of a file of the journal of contents, in bytes.
+const logSize = 16 << 20
 
 // databaseFile is the path of the database in a data directory.
 func databaseFile(data string) string { return filepath.Join(data, "archive.db") }
@@ -214,7 +211,7 @@ type Options struct {
 	OnRequest func(Request)
 	// MaxUpload is the largest accepted content, in bytes; 0 is DefaultMaxUpload.
 	MaxUpload int64
-	// LogSize is the size of each of the two files of the redo log of contents, in bytes; 0 is 64 MiB.
+	// LogSize is the size of a file of the journal of contents, in bytes; 0 is 16 MiB.
 	LogSize int64
 	// MaxRequests and MaxUploads bound the requests, and the uploads among them, in flight; further
 	// ones wait, and are answered 429 after 10 s.

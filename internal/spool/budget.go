@@ -41,12 +41,17 @@ func diskFree(dir string) (int64, error) {
 // reserveOf is how many bytes to leave free on the disk of dir: what is wished for, but not
 // more than a sixteenth of the disk.
 func reserveOf(dir string, wish int64) (int64, error) {
+	size, err := sizeOf(dir)
+	return min(wish, size/16), err
+}
+
+// sizeOf returns how many bytes the disk of dir has.
+func sizeOf(dir string) (int64, error) {
 	var st unix.Statfs_t
 	if err := unix.Statfs(dir, &st); err != nil {
 		return 0, fmt.Errorf("size of the disk: %w", err)
 	}
-	part := st.Blocks / 16 * uint64(st.Bsize) //nolint:gosec // a block size is positive
-	return min(wish, int64(min(part, math.MaxInt64))), nil
+	return int64(min(st.Blocks*uint64(st.Bsize), math.MaxInt64)), nil //nolint:gosec // a block size is positive
 }
 
 // free is what may still be written, in bytes.

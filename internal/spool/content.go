@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"sync"
 	"sync/atomic"
 
@@ -12,29 +13,44 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/archivefs/archivefs/internal/durable"
+	"github.com/archivefs/archivefs/internal/journal"
 )
 
-// stretch is after how many bytes the disk is told to begin to write them, so that the sync at
-// the end of a large file has not to wait for all of it.
-const stretch = 8 << 20
+const (
+	// logPart is which part of a file of the journal a content may have at most.
+	logPart = 4
+	// mostPieces is of how many pieces a content in the journal may be.
+	mostPieces = 64
+	// stretch is after how many bytes of a file the disk is told to begin to write them, so that the sync at the end of
+	// a large one has not to wait for all of it.
+	stretch = 8 << 20
+)
 
 // errSealed: the bytes may not change.
 var errSealed = errors.New("sealed")
 
-// content is the data file of an upload: its bytes, their account and their digest. It knows
-// nothing of the upload's states.
+// content is the bytes of an upload, their account and their digest. They lie in the journal, as they were written, and
+// in a file of their own once they are many. It knows nothing of the upload's states.
 type content struct {
-	path   string            // constant
-	budget *budget           // which the bytes are counted against
-	saw    func(error) error // Spool.saw
-	log    logrus.FieldLogger
+	id      string
+	path    string // of the file
+	journal *journal.Log
+	budget  *budget           // which the bytes are counted against
+	saw     func(error) error // Spool.saw
+	log     logrus.FieldLogger
+	most    int64 // up to which length in bytes the bytes lie in the journal
 
 	mu sync.Mutex
 	// size is in bytes. It is read without mu, too.
 	// +checkatomic
 	size   atomic.Int64 // +checklocks:mu
 	digest digest       // +checklocks:mu
-	// begun is up to where the disk was told to begin to write.
+	// pieces are in the journal, and logged is how many bytes of them it took; none of a file.
+	pieces pieces // +checklocks:mu
+	logged int64  // +checklocks:mu
+	// moved is the entry which says that the bytes are in the file; 0 while they are not.
+	moved journal.Pos // +checklocks:mu
+	// begun is up to where the disk was told to begin to write the file.
 	begun int64 // +checklocks:mu
 	// written is up to where something was written, and announced what it was when the length was last
 	// set beyond it.
@@ -42,66 +58,72 @@ type content struct {
 	announced int64 // +checklocks:mu
 	// sealed says that the bytes do not change.
 	sealed bool // +checklocks:mu
-	// changes counts the changes of the bytes, and durable those that were made durable with all
+	// promised says that somebody was told that the bytes are durable.
+	promised bool // +checklocks:mu
+	// changes counts the changes of the file, and durable those that were made durable with all
 	// before. lost says that this has failed since the last one.
 	changes int  // +checklocks:mu
 	durable int  // +checklocks:mu
+	named   bool // +checklocks:mu
 	lost    bool // +checklocks:mu
 
 	files sync.Mutex
-	// file is nil while refs is 0.
+	// file is nil while refs is 0, and while the bytes are in the journal.
 	file *os.File // +checklocks:files
-	// refs counts who uses file.
+	// inFile says that they are in the file.
+	inFile bool // +checklocks:files
+	// refs counts who uses the bytes.
 	refs int // +checklocks:files
 	// gone says that it was removed: the bytes go with the last user.
 	gone bool // +checklocks:files
 }
 
-// load says that the file has so many bytes, durable or not, of which the last were never written.
-func (c *content) load(size, unwritten int64, durable bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.size.Store(size)
-	c.written = size - unwritten
-	if c.changes = 1; durable {
-		c.durable = 1
-	}
-}
-
-// acquire opens the file, or shares the descriptor that is open.
-func (c *content) acquire() (*os.File, error) {
+// acquire keeps the bytes until release, and the file open if they are in one.
+func (c *content) acquire() error {
 	c.files.Lock()
 	defer c.files.Unlock()
-	if c.refs == 0 {
-		if c.gone {
-			return nil, ErrRemoved
-		}
+	if c.refs == 0 && c.gone {
+		return ErrRemoved
+	}
+	if c.inFile && c.file == nil {
 		f, err := durable.OpenFile(c.path, os.O_RDWR|unix.O_NOFOLLOW, 0)
 		if err != nil {
-			return nil, fmt.Errorf("its data cannot be opened: %w", err)
+			return fmt.Errorf("its data cannot be opened: %w", err)
 		}
 		c.file = f
 	}
 	c.refs++
-	return c.file, nil
+	return nil
+}
+
+// open returns the file, nil if the bytes are in the journal. The caller has acquired it.
+func (c *content) open() *os.File {
+	c.files.Lock()
+	defer c.files.Unlock()
+	return c.file
 }
 
 // close ends an acquire. The last one closes the file, and frees the bytes of a removed upload.
 func (c *content) close() error {
 	c.files.Lock()
-	defer c.files.Unlock()
 	if c.refs == 0 {
+		c.files.Unlock()
 		return fmt.Errorf("close data: %w", os.ErrClosed)
 	}
 	c.refs--
+	f, gone := c.file, c.gone
 	if c.refs > 0 {
+		c.files.Unlock()
 		return nil
 	}
-	if c.gone {
-		c.budget.add(-c.size.Load())
-	}
-	f := c.file
 	c.file = nil
+	c.files.Unlock()
+	if gone {
+		c.free()
+	}
+	if f == nil {
+		return nil
+	}
 	if err := f.Close(); err != nil {
 		return fmt.Errorf("close data: %w", err)
 	}
@@ -115,14 +137,39 @@ func (c *content) release() {
 	}
 }
 
-// remove notes that the file is to go. Its bytes are free at once when nobody has it open.
+// remove removes the file, and notes that the bytes are to go. They are free at once when nobody uses them.
 func (c *content) remove() {
 	c.files.Lock()
-	defer c.files.Unlock()
 	c.gone = true
-	if c.refs == 0 {
-		c.budget.add(-c.size.Load())
+	unused, inFile := c.refs == 0, c.inFile
+	c.files.Unlock()
+	if inFile {
+		if err := os.Remove(c.path); err != nil && !errors.Is(err, os.ErrNotExist) {
+			c.log.Warnf("the next start removes what is left of an upload: %v", err)
+		}
 	}
+	if unused {
+		c.free()
+	}
+}
+
+// free says that nothing needs the bytes any more.
+func (c *content) free() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.budget.add(-c.size.Load())
+	c.setPieces(nil)
+	if c.moved != 0 {
+		c.journal.Release(c.moved)
+		c.moved = 0
+	}
+}
+
+// isInFile reports whether the bytes are in the file.
+func (c *content) isInFile() bool {
+	c.files.Lock()
+	defer c.files.Unlock()
+	return c.inFile
 }
 
 // seal forbids to change the bytes from now on, or allows it again.
@@ -134,19 +181,57 @@ func (c *content) seal(sealed bool) {
 
 // ReadAt implements io.ReaderAt.
 func (c *content) ReadAt(p []byte, off int64) (int, error) {
-	f, err := c.acquire()
-	if err != nil {
+	if err := c.acquire(); err != nil {
 		return 0, err
 	}
 	defer c.release()
-	return f.ReadAt(p, off)
+	if f := c.open(); f != nil {
+		return f.ReadAt(p, off)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if f := c.open(); f != nil { // by now
+		return f.ReadAt(p, off)
+	}
+	return c.readLogged(p, off)
 }
+
+// readLogged reads bytes that are in the journal.
+// +checklocks:c.mu
+func (c *content) readLogged(p []byte, off int64) (int, error) {
+	n := min(int64(len(p)), c.size.Load()-off)
+	if n <= 0 {
+		return 0, io.EOF
+	}
+	if err := c.pieces.read(c.journal, p[:n], off); err != nil {
+		return 0, err
+	}
+	if n < int64(len(p)) {
+		return int(n), io.EOF
+	}
+	return int(n), nil
+}
+
+// current reads the bytes under mu.
+// +checklocks:c.mu
+func (c *content) current() io.ReaderAt {
+	if f := c.open(); f != nil {
+		return f
+	}
+	return underLock{c}
+}
+
+// underLock reads bytes that are in the journal for somebody who holds mu.
+type underLock struct{ c *content }
+
+// ReadAt implements io.ReaderAt.
+// +checklocksignore
+func (r underLock) ReadAt(p []byte, off int64) (int, error) { return r.c.readLogged(p, off) }
 
 // writeAt writes, and counts what it wrote. The error is errSealed, or ENOSPC when there is no
 // room for all of p.
 func (c *content) writeAt(p []byte, off int64) (int, error) {
-	f, err := c.acquire()
-	if err != nil {
+	if err := c.acquire(); err != nil {
 		return 0, err
 	}
 	defer c.release()
@@ -155,35 +240,102 @@ func (c *content) writeAt(p []byte, off int64) (int, error) {
 	if c.sealed {
 		return 0, errSealed
 	}
-	size := c.size.Load()
-	grow := max(0, off+int64(len(p))-size)
-	if err := c.saw(c.budget.take(int64(len(p)), grow)); err != nil {
+	size, length := c.size.Load(), int64(len(p))
+	grow := max(0, off+length-size)
+	if err := c.saw(c.budget.take(length, grow)); err != nil {
 		return 0, err
 	}
-	c.changes++
-	c.lost = false
-	n, err := f.WriteAt(p, off)
+	n, err := c.put(p, off)
 	end := size
 	if n > 0 {
 		end = max(size, off+int64(n))
 	}
-	c.budget.done(int64(len(p)), grow, end-size)
+	c.budget.done(length, grow, end-size)
 	c.size.Store(end)
 	c.written = max(c.written, off+int64(n))
-	if behind := c.digest.wrote(p[:n], off); behind {
+	if behind := c.digest.wrote(p[:n], off); behind && c.isInFile() {
 		go c.catchUp()
-	}
-	if begun := c.begun; off+int64(n)-begun >= stretch {
-		durable.BeginSync(f, begun, end-begun)
-		c.begun = end
 	}
 	return n, c.saw(err)
 }
 
+// put writes bytes where they belong.
+// +checklocks:c.mu
+func (c *content) put(p []byte, off int64) (int, error) {
+	length := int64(len(p))
+	if !c.isInFile() && off+length <= c.most && c.logged+length <= 2*c.most && len(c.pieces) < mostPieces {
+		w, err := c.journal.Append(journal.Entry{Key: c.id, Kind: isBytes, Arg: off, Body: p})
+		if err != nil {
+			return 0, err
+		}
+		c.logged += length
+		c.setPieces(c.pieces.write(piece{off, length, w}))
+		return len(p), nil
+	}
+	if err := c.moveToFile(); err != nil {
+		return 0, err
+	}
+	f := c.open()
+	c.changes++
+	c.lost = false
+	n, err := f.WriteAt(p, off)
+	if end := off + int64(n); end-c.begun >= stretch {
+		durable.BeginSync(f, c.begun, end-c.begun)
+		c.begun = end
+	}
+	return n, err
+}
+
+// setPieces replaces the pieces, and releases the entries that none needs any more.
+// +checklocks:c.mu
+func (c *content) setPieces(next pieces) {
+	before := c.pieces
+	c.pieces = next
+	for i, p := range before {
+		if !before[:i].has(p.At) && !next.has(p.At) {
+			c.journal.Release(p.At)
+		}
+	}
+}
+
+// moveToFile moves the bytes from the journal into the file, if they are not there already.
+// +checklocks:c.mu
+func (c *content) moveToFile() error {
+	if c.isInFile() {
+		return nil
+	}
+	f, err := durable.OpenFile(c.path, os.O_RDWR|os.O_CREATE|os.O_TRUNC|unix.O_NOFOLLOW, 0o600)
+	if err != nil {
+		return err
+	}
+	size := c.size.Load()
+	_, err = io.Copy(f, io.NewSectionReader(c.current(), 0, size))
+	if err == nil {
+		err = f.Truncate(size) // holes at its end
+	}
+	if err == nil && c.promised {
+		err = errors.Join(f.Sync(), durable.SyncDir(filepath.Dir(c.path)))
+	}
+	var w journal.Written
+	if err == nil {
+		w, err = c.journal.Append(journal.Entry{Key: c.id, Kind: isFile})
+	}
+	if err != nil {
+		return errors.Join(err, f.Close(), os.Remove(c.path))
+	}
+	c.moved = w.At
+	c.changes++
+	c.named = c.promised
+	c.files.Lock()
+	c.file, c.inFile = f, true
+	c.files.Unlock()
+	c.setPieces(nil)
+	return nil
+}
+
 // truncate sets the length in bytes. It fails as writeAt does.
 func (c *content) truncate(size int64) error {
-	f, err := c.acquire()
-	if err != nil {
+	if err := c.acquire(); err != nil {
 		return err
 	}
 	defer c.release()
@@ -197,9 +349,7 @@ func (c *content) truncate(size int64) error {
 	if err := c.saw(c.budget.take(grow, grow)); err != nil {
 		return err
 	}
-	c.changes++
-	c.lost = false
-	if err := c.saw(f.Truncate(size)); err != nil {
+	if err := c.saw(c.resize(size)); err != nil {
 		c.budget.done(grow, grow, 0)
 		return err
 	}
@@ -210,6 +360,26 @@ func (c *content) truncate(size int64) error {
 		c.announced = c.written
 	}
 	return nil
+}
+
+// resize sets the length where the bytes are.
+// +checklocks:c.mu
+func (c *content) resize(size int64) error {
+	if size > c.most {
+		if err := c.moveToFile(); err != nil {
+			return err
+		}
+	}
+	if f := c.open(); f != nil {
+		c.changes++
+		c.lost = false
+		return f.Truncate(size)
+	}
+	_, err := c.journal.Append(journal.Entry{Key: c.id, Kind: isSize, Arg: size, Void: true})
+	if err == nil {
+		c.setPieces(c.pieces.cut(size))
+	}
+	return err
 }
 
 // unwritten is how many bytes at the end were announced and never written. Whoever sets a length before
@@ -223,11 +393,10 @@ func (c *content) unwritten() int64 {
 	return c.size.Load() - c.written
 }
 
-// beginSync has the disk begin to write what it was not told of yet.
+// beginSync has the disk begin to write what it was not told of yet of the file.
 func (c *content) beginSync() {
-	f, err := c.acquire()
-	if err != nil {
-		return // removed: nobody waits
+	if !c.isInFile() || c.acquire() != nil { // removed: nobody waits
+		return
 	}
 	defer c.release()
 	c.mu.Lock()
@@ -235,24 +404,34 @@ func (c *content) beginSync() {
 	c.begun = end
 	c.mu.Unlock()
 	if end > begun { // it may have been cut since
-		durable.BeginSync(f, begun, end-begun)
+		durable.BeginSync(c.open(), begun, end-begun)
 	}
 }
 
-// sync makes the bytes durable in place.
+// sync makes the file durable, if the bytes are in one and it is not yet. Those in the journal are with the record.
 func (c *content) sync() error {
-	f, err := c.acquire()
-	if err != nil {
+	if !c.isDirty() {
+		return nil
+	}
+	if err := c.acquire(); err != nil {
 		c.lose()
 		return err
 	}
 	defer c.release()
-	seen := c.seen()
-	if err := f.Sync(); err != nil {
+	c.mu.Lock()
+	seen, named := c.changes, c.named
+	c.mu.Unlock()
+	err := c.open().Sync()
+	if err == nil && !named {
+		err = durable.SyncDir(filepath.Dir(c.path))
+	}
+	if err != nil {
 		c.lose()
 		return fmt.Errorf("sync data: %w", c.saw(err))
 	}
-	c.saved(seen)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.durable, c.named = max(c.durable, seen), true
 	return nil
 }
 
@@ -263,25 +442,18 @@ func (c *content) lose() {
 	c.lost = true
 }
 
-// seen counts the changes so far.
-func (c *content) seen() int {
+// promise takes note that somebody is told that the bytes are durable.
+func (c *content) promise() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.changes
+	c.promised = true
 }
 
-// saved takes note that so many changes are durable.
-func (c *content) saved(changes int) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.durable = max(c.durable, changes)
-}
-
-// isDirty reports whether there are bytes that are not durable.
+// isDirty reports whether there is a file that is not durable.
 func (c *content) isDirty() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.durable < c.changes
+	return c.isInFile() && c.durable < c.changes
 }
 
 // isLost reports whether the bytes cannot be made durable, because that has failed.
@@ -291,10 +463,42 @@ func (c *content) isLost() bool {
 	return c.lost
 }
 
+// move appends anew the entries that are to be moved.
+func (c *content) move(moves func(journal.Pos) bool) error {
+	if err := c.acquire(); err != nil {
+		return nil //nolint:nilerr // removed
+	}
+	defer c.release()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.moved != 0 && moves(c.moved) {
+		w, err := c.journal.Append(journal.Entry{Key: c.id, Kind: isFile})
+		if err != nil {
+			return err
+		}
+		c.journal.Release(c.moved)
+		c.moved = w.At
+	}
+	for _, p := range c.pieces {
+		if !moves(p.At) {
+			continue
+		}
+		body := make([]byte, p.size)
+		if err := c.pieces.read(c.journal, body, p.off); err != nil {
+			return err
+		}
+		w, err := c.journal.Append(journal.Entry{Key: c.id, Kind: isBytes, Arg: p.off, Body: body})
+		if err != nil {
+			return err
+		}
+		c.setPieces(c.pieces.write(piece{p.off, p.size, w}))
+	}
+	return nil
+}
+
 // sum returns the SHA-256, in hexadecimal, of the bytes, which are sealed.
 func (c *content) sum() (string, error) {
-	f, err := c.acquire()
-	if err != nil {
+	if err := c.acquire(); err != nil {
 		return "", err
 	}
 	defer c.release()
@@ -306,18 +510,17 @@ func (c *content) sum() (string, error) {
 		<-busy
 		c.mu.Lock()
 	}
-	return c.digest.sum(f, c.size.Load())
+	return c.digest.sum(c.current(), c.size.Load())
 }
 
-// catchUp hashes what lies behind the writer until there is little of it left.
+// catchUp hashes what lies behind the writer of a file until there is little of it left.
 func (c *content) catchUp() {
-	f, err := c.acquire()
-	if err != nil {
+	if err := c.acquire(); err != nil {
 		return // removed: nobody asks for its digest
 	}
 	defer c.release()
 	buf := make([]byte, 128<<10)
-	for c.catchUpOnce(f, buf) {
+	for c.catchUpOnce(c.open(), buf) {
 	}
 }
 

@@ -75,25 +75,13 @@ func send(l *life) error {
 // TestCrashBetweenTheSteps stops the world at every point of every way, takes what is on
 // disk and in the archive at that moment, and lives on from there.
 func TestCrashBetweenTheSteps(t *testing.T) {
-	t.Run("without a redo log", func(t *testing.T) { crashBetweenTheSteps(t, func() string { return t.TempDir() }) })
-	t.Run("with a redo log", func(t *testing.T) { crashBetweenTheSteps(t, emptyLogs(t)) })
-}
-
-// emptyLogs returns what makes the directories of spools whose redo logs are in use, and empty.
-func emptyLogs(t *testing.T) func() string {
-	t.Helper()
-	dir := loggedDir(t)
-	return func() string { return copyDir(t, dir) }
-}
-
-func crashBetweenTheSteps(t *testing.T, newDir func() string) {
 	hit := map[Point]int{}
 	for name, way := range steps {
 		t.Run(name, func(t *testing.T) {
 			l := &life{t: t, f: newFake()}
 			var hook func(Point) error
-			l.s, _ = open(t, newDir(), func(o *Options) {
-				o.RedoSize = testLog
+			l.s, _ = open(t, t.TempDir(), func(o *Options) {
+				o.JournalSize = 64 << 10
 				o.Fault = func(p Point) error {
 					if hook == nil {
 						return nil
@@ -126,19 +114,14 @@ func crashBetweenTheSteps(t *testing.T, newDir func() string) {
 // TestDiskFailsBetweenTheSteps makes every point of every way an error once, gives up
 // there, and lives on in the next run.
 func TestDiskFailsBetweenTheSteps(t *testing.T) {
-	t.Run("without a redo log", func(t *testing.T) { diskFailsBetweenTheSteps(t, func() string { return t.TempDir() }) })
-	t.Run("with a redo log", func(t *testing.T) { diskFailsBetweenTheSteps(t, emptyLogs(t)) })
-}
-
-func diskFailsBetweenTheSteps(t *testing.T, newDir func() string) {
 	boom := errors.New("the disk failed")
 	for name, way := range steps {
 		for _, at := range Points() {
 			t.Run(name+"/"+string(at), func(t *testing.T) {
 				failed := false
 				l := &life{t: t, f: newFake()}
-				l.s, _ = open(t, newDir(), func(o *Options) {
-					o.RedoSize = testLog
+				l.s, _ = open(t, t.TempDir(), func(o *Options) {
+					o.JournalSize = 64 << 10
 					o.Fault = func(p Point) error {
 						if p != at || failed || l.s == nil {
 							return nil
@@ -220,8 +203,12 @@ func (l *life) finish(at, dir string, archived *fakeArchive) {
 	if len(archived.docs) > 1 {
 		l.t.Fatalf("%s: the archive has %d documents", at, len(archived.docs))
 	}
+	left := len(s.List())
 	must(l.t, s.Close())
-	if entries, err := filepath.Glob(filepath.Join(dir, ".*")); err != nil || len(entries) != 0 {
+	if left > 0 {
+		return
+	}
+	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 0 {
 		l.t.Fatalf("%s: left behind %v, %v", at, entries, err)
 	}
 }
@@ -232,7 +219,7 @@ func copyDir(t *testing.T, dir string) string {
 	t.Helper()
 	for {
 		to := filepath.Join(t.TempDir(), "spool")
-		err := errors.Join(os.CopyFS(to, os.DirFS(dir)), os.CopyFS(to+redoSuffix, os.DirFS(dir+redoSuffix)))
+		err := os.CopyFS(to, os.DirFS(dir))
 		if !errors.Is(err, fs.ErrNotExist) {
 			must(t, err)
 			return to

@@ -274,7 +274,7 @@ func (d *delivery) resolve(ctx context.Context) (archive.ID, error) {
 // idPrefix begins the idempotency keys that are made up here.
 const idPrefix = "archivefs-"
 
-// prepare writes down what is about to be sent, durably unless the upload is volatile or announced.
+// prepare writes down what is about to be sent, durably unless the upload is volatile.
 // Nothing was sent before, or the archive was seen not to have it.
 func (d *delivery) prepare(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
@@ -297,11 +297,8 @@ func (d *delivery) prepare(ctx context.Context) error {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	as := synced
-	switch r := u.rec.Load(); {
-	case u.journal.volatile(r):
+	if u.volatileLocked(u.rec.Load()) {
 		as = asBefore
-	case r.isAnnounced(u.journal.boot) && next.SentID == r.SentID:
-		as = unsynced
 	}
 	return u.transitLocked(onSend, as, func(r *Record) {
 		r.SentID, r.SentSHA256 = next.SentID, r.SHA256
@@ -364,7 +361,6 @@ func (d *delivery) aim(ctx context.Context, r, next *Record) error {
 	switch {
 	case r.ExternalID != "":
 		next.SentID = r.ExternalID
-	case r.isAnnounced(d.u.spool.opts.Boot): // with the key that it has
 	case !r.inDoubt() || !strings.HasPrefix(r.SentID, idPrefix):
 		if next.SentID, err = newKey(); err != nil {
 			return err
@@ -380,24 +376,6 @@ func newKey() (string, error) {
 		return "", fmt.Errorf("make up an external id: %w", err)
 	}
 	return idPrefix + id.String(), nil
-}
-
-// mostAnnounced bounds how many uploads are announced at a time: after a crash of the machine each is
-// looked for before it is sent. Those beyond it have a sync of their own before they are sent.
-const mostAnnounced = 128
-
-// mayAnnounce reports whether one more may be announced. Without a name for the run of the machine
-// a later run could not tell what an earlier one announced.
-func (s *Spool) mayAnnounce() bool { return s.opts.Boot != "" && s.announced.Load() < mostAnnounced }
-
-// countAnnounced takes note of a record that follows another one.
-func (s *Spool) countAnnounced(before, after *Record) {
-	switch was, is := before.Announced != "", after.Announced != ""; {
-	case !was && is:
-		s.announced.Add(1)
-	case was && !is:
-		s.announced.Add(-1)
-	}
 }
 
 // listFolder returns what the folder holds: as the caller of Deliver knows it, else as the

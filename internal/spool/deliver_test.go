@@ -186,10 +186,7 @@ func TestRecordIsFixedBeforeTheFirstByte(t *testing.T) {
 	u := committed(t, s, lateBill(), billBytes)
 	var onDisk Record
 	f.script = []outcome{{commit: true, then: func() {
-		var err error
-		if onDisk, _, err = readRecord(s.dir+"/"+u.ID()+"/"+recordFile, u.ID()); err != nil {
-			t.Error(err)
-		}
+		onDisk = onRecord(t, s, u.ID())
 	}}}
 	if _, err := Deliver(t.Context(), u, f, nil); err != nil {
 		t.Fatal(err)
@@ -465,7 +462,7 @@ func TestNothingChangesWhileItIsSent(t *testing.T) {
 func TestDamagedDataIsNotSent(t *testing.T) {
 	s, _ := open(t, t.TempDir())
 	u := committed(t, s, lateBill(), billBytes)
-	scribble(t, u.DataPath(), strings.ToUpper(billBytes))
+	overwrite(t, s, billBytes, strings.ToUpper(billBytes))
 	s = reopen(t, s)
 	u = again(t, s, u)
 	f := newFake()

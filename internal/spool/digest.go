@@ -10,10 +10,10 @@ import (
 )
 
 const (
-	// digestAtOnce is up to which length in bytes a file is hashed as it is written. Beyond it,
+	// digestAtOnce is up to which length in bytes a content is hashed as it is written. Beyond it, in a file,
 	// content.catchUp hashes in the background: the writer would wait longer for that than for
 	// the disk.
-	digestAtOnce = 1 << 20
+	digestAtOnce = 4 << 20
 	// digestBehind is how many bytes there must be for that.
 	digestBehind = 1 << 20
 )

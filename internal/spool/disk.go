@@ -15,7 +15,7 @@ import (
 
 const (
 	// probeName is that of a file which shows whether the disk can be written.
-	probeName = newPrefix + "probe"
+	probeName = "probe"
 	// probeWait bounds how long that is waited for: a failing disk may take minutes.
 	probeWait = 2 * time.Second
 	// probeRoom is how much room a disk needs that is not full, in bytes.
@@ -111,6 +111,9 @@ func (s *Spool) probed(err error) error {
 
 // tryDisk writes a small file durably, and removes it.
 func (s *Spool) tryDisk() error {
+	if err := s.journal.Settle(); err != nil { // what nothing needs any more is free then
+		return err
+	}
 	if free, err := s.budget.diskFree(); err != nil {
 		return err
 	} else if free-s.budget.reserve < probeRoom {

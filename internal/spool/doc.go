@@ -3,17 +3,10 @@
 //
 // # On disk
 //
-// Every upload is a directory of its own, <dir>/<id>/, private to its owner (0700, 0600):
-//
-//	record.json   what it is and how far it got: a line for each Record, version 1
-//	data          the bytes
-//
-// Nothing that a user types becomes a name there. A directory appears complete (built as
-// .new-<id>, then renamed) and disappears at once (renamed to .trash-<id>, removed later).
-// The last whole record of record.json counts; what a crash left behind it is written over.
-// A file of records that has grown long is replaced (temporary file, fsync, rename, fsync of the
-// directory). <dir>.redo holds a redo log: what becomes durable is in place and appended to it, unless
-// it is large (redo.go). One process has a spool at a time; the lock is on <dir> itself (flock(2)).
+// An upload is entries of a journal (internal/journal) in the spool's directory, with its id as their key: its records,
+// of which the last one says what it is and how far it got, and its bytes, as they were written. A large content is in a
+// file of its own, data-ID, and an entry says so. Nothing that a user types becomes a name there. All is private to its
+// owner (0700, 0600). One process has a spool at a time; the lock is on its directory (flock(2)).
 //
 // # States
 //
@@ -37,10 +30,9 @@
 // the state that follows.
 //
 // An upload is volatile until somebody is told that it is safe, or it might be kept: nothing of
-// it is synced, and its record names the run of the machine (Record.Boot). In another run it is
-// failed and never sent, because what a crash left may be older than what was sent. When it
-// becomes durable, data is synced before the record that speaks of it, and from then on every
-// record.
+// it is synced, and its record says so. In another run of the machine it is
+// failed and never sent, because what a crash left may be older than what was sent. From the record that makes it
+// durable on every record is.
 //
 // An upload that was created and not closed when the program or the machine stopped is not
 // complete: it comes back as failed and is never sent by itself. One that was recalled from the
@@ -54,16 +46,14 @@
 // which documents of that name the folder had (the baseline). After an end in doubt Deliver
 // looks in the folder, and repeats, with the same key, only what several looks over some time do
 // not show. What cannot be decided is failed, with the reason, and never sent again without a
-// look. An upload that is queued says its key with its commit (Record.Announced), and is sent without
-// another sync; in another run of the machine it counts as sent.
-// docs/ARCHITECTURE.md ("Announced uploads", "Look before repeat", "What is certain, on which service") has the
+// look.
+// docs/ARCHITECTURE.md ("Look before repeat", "What is certain, on which service") has the
 // rules and their limits.
 //
 // # Locks
 //
 // The order is Upload.mu (one transition at a time, held while its record is written), content.mu
-// (the bytes), content.files (the descriptor), then all others, under which nothing is locked;
-// but trash.sweeping comes before trash.mu. The redo log is checkpointed without Upload.mu, whose holder may
-// wait for it. The archive, and what Update and CommitAs are given,
-// are called without any of them, Options.Fault, Options.MakeRoom and Options.DiskFailed with.
+// (the bytes), content.files (the descriptor), then all others, under which nothing is locked. The archive, and what
+// Update and CommitAs are given, are called without any of them, Options.Fault, Options.MakeRoom and Options.DiskFailed
+// with.
 package spool

@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"github.com/archivefs/archivefs/archive"
-	"github.com/archivefs/archivefs/internal/durable"
 )
 
 // FolderMaker makes one folder at the service. Errors are judged by their archive.Kind.
@@ -26,15 +25,10 @@ func (s *Spool) CreateFolder(r Record, doubtful bool) (*Upload, error) {
 	if doubtful {
 		r.State = Sending
 	}
-	end, err := s.build(&r)
+	u, err := s.create(r, synced)
 	if err != nil {
 		return nil, fmt.Errorf("queue a folder: %w", err)
 	}
-	if err := durable.SyncDir(s.dir); err != nil {
-		return nil, errors.Join(fmt.Errorf("queue a folder: %w", err), newUpload(s, r, end, 0, false).Remove())
-	}
-	u := newUpload(s, r, end, 0, true)
-	s.remember(u)
 	return u, nil
 }
 

@@ -1,10 +1,14 @@
 package spool
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
+	"io"
 	"os"
+	"path/filepath"
 	"sync"
 	"testing"
 	"time"
@@ -12,6 +16,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/internal/journal"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -118,14 +123,56 @@ func store(t testing.TB, u *Upload, r Record) {
 func isDurable(u *Upload) bool {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	return u.journal.durable
+	return u.durable
 }
 
 // isOpen reports whether the data has a descriptor.
 func isOpen(u *Upload) bool {
 	u.content.files.Lock()
 	defer u.content.files.Unlock()
-	return u.content.file != nil
+	return u.content.refs > 0
+}
+
+// onRecord returns the last record of an upload as it stands in the journal.
+func onRecord(t testing.TB, s *Spool, id string) Record {
+	t.Helper()
+	r, _ := lastOnDisk(t, s, id)
+	return r
+}
+
+// lastOnDisk returns the last record of an upload as it stands in the journal, and whether it is said to be durable.
+func lastOnDisk(t testing.TB, s *Spool, id string) (r Record, durable bool) {
+	t.Helper()
+	left := newLeft()
+	done, err := journal.Read(s.dir, left.replay)
+	must(t, err)
+	done()
+	u := left.uploads[id]
+	if u == nil {
+		t.Fatalf("the journal does not have upload %s", id)
+	}
+	r, err = u.decode(id)
+	must(t, err)
+	return r, u.record.Durable
+}
+
+// overwrite changes bytes of the journal behind the spool's back.
+func overwrite(t testing.TB, s *Spool, was, is string) {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(s.dir, "log.*"))
+	must(t, err)
+	for _, path := range files {
+		b, err := os.ReadFile(path)
+		must(t, err)
+		if at := bytes.LastIndex(b, []byte(was)); at >= 0 {
+			f, err := os.OpenFile(path, os.O_WRONLY, 0)
+			must(t, err)
+			_, err = f.WriteAt([]byte(is), int64(at))
+			must(t, errors.Join(err, f.Close()))
+			return
+		}
+	}
+	t.Fatalf("the journal has no %q", was)
 }
 
 func must(t testing.TB, err error) {
@@ -144,7 +191,7 @@ func wantState(t testing.TB, u *Upload, want State) {
 
 func wantData(t testing.TB, u *Upload, want string) {
 	t.Helper()
-	got, err := os.ReadFile(u.DataPath())
+	got, err := io.ReadAll(io.NewSectionReader(u, 0, u.Size()))
 	if err != nil || string(got) != want {
 		t.Fatalf("data is %q, %v; want %q", got, err, want)
 	}
@@ -166,4 +213,13 @@ func kindErr(kind archive.Kind) error { return &archive.Error{Op: "file-upload",
 func scribble(t testing.TB, path, data string) {
 	t.Helper()
 	must(t, os.WriteFile(path, []byte(data), 0o600))
+}
+
+// readFile is the content of a file, empty without one.
+func readFile(path string) string {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return ""
+	}
+	return string(b)
 }

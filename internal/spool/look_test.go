@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -181,8 +180,8 @@ func TestConfirmedWhileItsIDIsLookedFor(t *testing.T) {
 	var u *Upload
 	s, c := open(t, t.TempDir())
 	s.opts.Sleep = func(ctx context.Context, d time.Duration) error {
-		if r, _, err := readRecord(filepath.Join(s.dir, u.ID(), recordFile), u.ID()); err != nil || r.State != Confirmed {
-			t.Errorf("the disk says %s, %v", r.State, err)
+		if r := onRecord(t, s, u.ID()); r.State != Confirmed {
+			t.Errorf("the disk says %s", r.State)
 		}
 		hurry()
 		return c.sleep(ctx, d)

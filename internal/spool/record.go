@@ -78,12 +78,6 @@ type Record struct {
 
 	// Owned by the spool, with Version, ID, State, Closed, Created and Changed.
 
-	// Boot names the run of the machine in which this was written without a sync: another run
-	// may find it torn, or older than what was sent. Empty once it is synced.
-	Boot string `json:"boot,omitempty"`
-	// Announced (state committed) names the run of the machine in which this may be sent, under
-	// SentID, with no other record that is synced. In another run it counts as sent.
-	Announced string `json:"announced,omitempty"`
 	// Size and SHA256 (hexadecimal) are of the committed data; SHA256 is empty while there
 	// is none. For a local or failed file Size is its length all the same.
 	Size   int64  `json:"size"`
@@ -152,7 +146,7 @@ func (r *Record) clone() Record {
 // keepOwned gives next the fields of r that only the spool changes.
 func (r *Record) keepOwned(next *Record) {
 	next.Version, next.ID, next.State, next.Closed = r.Version, r.ID, r.State, r.Closed
-	next.Directory, next.Boot, next.Announced = r.Directory, r.Boot, r.Announced
+	next.Directory = r.Directory
 	next.Created, next.Changed, next.Size, next.SHA256, next.Unwritten = r.Created, r.Changed, r.Size, r.SHA256, r.Unwritten
 	next.SentID, next.SentName, next.SentFolder = r.SentID, r.SentName, r.SentFolder
 	next.SentReplace, next.SentSHA256 = r.SentReplace, r.SentSHA256
@@ -206,29 +200,6 @@ func (r *Record) WaitsInDoubt() bool { return r.Queued && r.State == Sending && 
 // Splits reports whether the service may make several documents of it, under other names.
 func (r *Record) Splits() bool {
 	return r.EmailImportOrder != "" || strings.EqualFold(path.Ext(r.documentName()), ".eml")
-}
-
-// announceable reports whether an idempotency key alone tells a document of it from all others,
-// so that it can be chosen with the commit. What may have been sent already keeps its key, and a
-// replacement, a user's own external id or an e-mail need what the folder held before.
-func (r *Record) announceable() bool {
-	return r.Queued && r.Rest == 0 && !r.inDoubt() && !r.Refused && r.Folder != 0 && r.Within == "" && r.Replace == 0 && r.ExternalID == "" && !r.Splits()
-}
-
-// isAnnounced reports whether it may be sent in a run of the machine with no other record that is
-// synced.
-func (r *Record) isAnnounced(boot string) bool {
-	return r.State == Committed && r.Announced != "" && r.Announced == boot && r.announceable()
-}
-
-// survive makes of an upload that was announced in another run of the machine one that was being
-// sent, whatever a crash took of its later records. What the folder held before is not known.
-func (r *Record) survive() {
-	if r.State == Committed && r.Announced != "" && r.announceable() {
-		r.State, r.SentSHA256 = Sending, r.SHA256
-		r.SentName, r.SentFolder, r.SentReplace, r.Baseline = r.documentName(), r.Folder, 0, nil
-	}
-	r.Announced = ""
 }
 
 // repeats reports whether to send it now is to repeat what was sent in doubt, with the same

@@ -3,88 +3,182 @@ package spool
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/archivefs/archivefs/archive"
-	"github.com/archivefs/archivefs/internal/durable"
+	"github.com/archivefs/archivefs/internal/journal"
 )
 
-// recover removes what never became an upload or no longer is one, and reads the rest.
-// One upload that cannot be read does not keep the others away.
-func (s *Spool) recover() error {
-	entries, err := os.ReadDir(s.dir)
-	removed := func(e os.DirEntry) bool { return strings.HasPrefix(e.Name(), trashPrefix) }
-	if err == nil && slices.ContainsFunc(entries, removed) {
-		err = durable.SyncDir(s.dir) // the last run may have ended before it did that (SyncRemovals)
+// left is what an earlier run left in the journal.
+type left struct {
+	uploads map[string]*leftUpload
+	void    []journal.Pos // entries that nothing needs
+	damaged journal.Pos   // up to where something is missing
+}
+
+// leftUpload is an upload of an earlier run.
+type leftUpload struct {
+	record *journal.Replayed // the last one; nil if none is left
+	pieces pieces
+	bytes  []journal.Replayed // of the pieces
+	size   int64
+	moved  journal.Pos
+}
+
+func newLeft() *left { return &left{uploads: map[string]*leftUpload{}} }
+
+// replay takes in an entry.
+func (l *left) replay(e journal.Replayed) {
+	u := l.uploads[e.Key]
+	if u == nil {
+		u = &leftUpload{}
+		l.uploads[e.Key] = u
 	}
+	switch e.Kind {
+	case isRecord:
+		if u.record != nil {
+			l.void = append(l.void, u.record.At)
+		}
+		e.Body, _ = e.Whole()
+		u.record = &e
+		return
+	case isBytes:
+		u.bytes = append(u.bytes, e)
+		u.size = max(u.size, e.Arg+e.Size)
+		l.keep(u, u.pieces.write(piece{e.Arg, e.Size, e.Written}))
+		return
+	case isFile:
+		l.keep(u, nil)
+		if u.moved != 0 {
+			l.void = append(l.void, u.moved)
+		}
+		u.moved = e.At
+		return
+	case isSize:
+		u.size = e.Arg
+		l.keep(u, u.pieces.cut(e.Arg))
+	case isGone:
+		l.keep(u, nil)
+		if u.record != nil {
+			l.void = append(l.void, u.record.At)
+		}
+		if u.moved != 0 {
+			l.void = append(l.void, u.moved)
+		}
+		delete(l.uploads, e.Key)
+	}
+	l.void = append(l.void, e.At)
+}
+
+// keep replaces the pieces of an upload.
+func (l *left) keep(u *leftUpload, next pieces) {
+	u.bytes = slices.DeleteFunc(u.bytes, func(e journal.Replayed) bool {
+		gone := !next.has(e.At)
+		if gone {
+			l.void = append(l.void, e.At)
+		}
+		return gone
+	})
+	u.pieces = next
+}
+
+// whole reports whether the bytes in the journal are those that were written.
+func (u *leftUpload) whole() bool {
+	for _, e := range u.bytes {
+		if _, ok := e.Whole(); !ok {
+			return false
+		}
+	}
+	return true
+}
+
+// decode reads the record of the upload id.
+func (u *leftUpload) decode(id string) (Record, error) {
+	if u.record == nil {
+		return Record{}, errors.New("its record is lost")
+	}
+	return decode(u.record.Body, id)
+}
+
+// recover reads what the last run left. One upload that cannot be read does not keep the others away.
+func (s *Spool) recover() error {
+	left, err := s.openJournal()
 	if err != nil {
 		return err
 	}
-	for _, e := range entries {
-		name := e.Name()
-		switch {
-		case strings.HasPrefix(name, newPrefix), strings.HasPrefix(name, trashPrefix):
-			if err := os.RemoveAll(filepath.Join(s.dir, name)); err != nil {
-				s.log.Warnf("remove what is left of an upload: %v", err)
-			}
-		case e.IsDir() && validID(name):
-			u := s.load(name)
-			s.remember(u)
-			s.ids.seen(name)
-			s.budget.add(u.Size())
-		default:
-			s.log.Warnf("%s is no upload, and left alone", archive.Printable(filepath.Join(s.dir, name)))
+	if left.damaged != 0 {
+		s.log.Error("the journal of what waits to be archived is damaged: what it does not know for certain has failed, and is not sent by itself")
+	}
+	for id, l := range left.uploads {
+		if !validID(id) || l.record == nil && l.moved == 0 && len(l.pieces) == 0 {
+			continue
 		}
+		u := s.load(id, l, l.record == nil || l.record.At < left.damaged)
+		s.remember(u)
+		s.ids.seen(id)
+		s.budget.add(u.Size())
+	}
+	for _, at := range left.void {
+		s.journal.Release(at)
+	}
+	if err := s.sweep(); err != nil {
+		return err
 	}
 	return s.fault(PointSwept)
 }
 
-// load reads one upload and makes of it what it can be after a restart.
-func (s *Spool) load(id string) *Upload {
+// sweep removes the files of uploads that are gone. What is no file of a spool it leaves alone.
+func (s *Spool) sweep() error {
+	names, err := os.ReadDir(s.dir)
+	if err != nil {
+		return err
+	}
+	for _, e := range names {
+		id, ofUpload := strings.CutPrefix(e.Name(), dataPrefix)
+		switch u, there := s.Get(id); {
+		case there && u.content.isInFile(), journal.IsFile(e.Name()):
+		case ofUpload && validID(id), e.Name() == probeName:
+			if err := os.Remove(filepath.Join(s.dir, e.Name())); err != nil {
+				s.log.Warnf("remove what is left of an upload: %v", err)
+			}
+		default:
+			s.log.Warnf("%s is no upload, and left alone", archive.Printable(filepath.Join(s.dir, e.Name())))
+		}
+	}
+	return nil
+}
+
+// load reads one upload and makes of it what it can be after a restart. doubted says that records of it may be missing.
+func (s *Spool) load(id string, l *leftUpload, doubted bool) *Upload {
 	log := s.log.WithField("upload", id)
-	dir := filepath.Join(s.dir, id)
-	if err := durable.Sweep(dir); err != nil {
-		log.Warn(err)
-	}
-	r, end, err := readRecord(filepath.Join(dir, recordFile), id)
-	info, statErr := os.Lstat(filepath.Join(dir, dataFile(id)))
-	if statErr == nil && !info.Mode().IsRegular() {
-		info, statErr = nil, errors.New("its data is no file")
-	}
-	var size int64
-	if info != nil {
-		size = info.Size()
-	}
+	r, err := l.decode(id)
 	if err != nil {
 		log.Error(err)
-		r = Record{Version: recordVersion, ID: id, Name: id}
-		if info != nil {
-			r.Created, r.Changed = info.ModTime().UTC(), info.ModTime().UTC()
-		}
-		return s.loadBroken(r, 0, size, err)
+		now := s.now()
+		return s.loadBroken(Record{Version: recordVersion, ID: id, Name: id, Created: now, Changed: now}, l, err)
 	}
-	if r.Boot != "" && r.Boot != s.opts.Boot {
+	crashed := s.opts.Boot != "" && !l.record.Current && !l.record.Durable
+	if crashed || doubted && r.State == Committed {
 		log.Warn(errCrashed)
-		if info == nil {
-			size = r.Size
-		}
-		return s.loadBroken(r, end, size, errCrashed)
+		return s.loadBroken(r, l, errCrashed)
 	}
-	if r.Announced != s.opts.Boot {
-		r.survive()
+	if r.State == Created && !l.whole() {
+		log.Error(errDamaged)
+		return s.loadBroken(r, l, errDamaged)
 	}
-	u := newUpload(s, r, end, size, r.Boot == "")
-	s.countAnnounced(&Record{}, &r)
+	u := newUpload(s, r)
+	missing := take(u, l)
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if r.inDoubt() {
 		u.doubt = s.opts.Now() // the last run ended no earlier than that
 	}
-	if reason := unusable(&r, info, statErr); reason != "" {
-		u.interruptLocked(reason)
+	if reason := unusable(&r, u.Size(), missing); reason != "" {
+		interruptLocked(u, reason)
 	} else if err := u.syncLocked(); err != nil {
 		log.Warn(err)
 	}
@@ -94,16 +188,59 @@ func (s *Spool) load(id string) *Upload {
 	return u
 }
 
-// errCrashed says why a volatile upload cannot go on after a crash of the machine: its record may
+// take gives an upload the bytes and the place of its record that an earlier run left. It returns why there are none.
+func take(u *Upload, l *leftUpload) (missing error) {
+	r := u.rec.Load()
+	size := l.size
+	if l.moved != 0 {
+		info, err := os.Lstat(u.content.path)
+		switch {
+		case err != nil:
+			missing, size = err, 0
+		case !info.Mode().IsRegular():
+			missing, size = errors.New("its data is no file"), 0
+		default:
+			size = info.Size()
+		}
+	} else if size = max(size, r.Size); l.size == 0 && r.Size > 0 { // zeros at the end are in no piece
+		missing, size = fs.ErrNotExist, 0
+	}
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if l.record != nil {
+		u.at, u.durable = l.record.At, l.record.Durable
+	}
+	c := &u.content
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.size.Store(size)
+	c.written, c.pieces, c.moved, c.promised = size-r.Unwritten, l.pieces, l.moved, u.durable
+	c.files.Lock()
+	defer c.files.Unlock()
+	if c.inFile = l.moved != 0; c.inFile {
+		c.changes = 1
+		if u.durable && missing == nil {
+			c.durable, c.named = 1, true
+		}
+	}
+	return missing
+}
+
+// errCrashed says why an upload cannot go on of which the journal may not have all: its record may
 // be older than what was sent, so that it is never sent again, and its bytes may be damaged.
-// Nobody was told that it is safe.
 var errCrashed = errors.New("the machine stopped while it was written or archived: it may be damaged, or in the archive already")
 
 // loadBroken stands for an upload that cannot be acted on. Nothing of it is changed.
-func (s *Spool) loadBroken(r Record, end, size int64, err error) *Upload {
-	r.State, r.Closed, r.Queued, r.Visible, r.Announced, r.Size = Failed, false, false, false, "", size
+func (s *Spool) loadBroken(r Record, l *leftUpload, err error) *Upload {
+	if r.State == "" {
+		r.State = Failed
+	}
+	u := newUpload(s, r)
+	_ = take(u, l)
+	r.State, r.Closed, r.Queued, r.Visible, r.Size = Failed, false, false, false, u.Size()
 	r.Reason = archive.Printable(err.Error()) + "; its bytes can be exported"
-	u := newUpload(s, r, end, size, true)
+	u.rec.Store(&r)
+	u.content.seal(true)
 	u.broken = err
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -111,27 +248,27 @@ func (s *Spool) loadBroken(r Record, end, size int64, err error) *Upload {
 	return u
 }
 
-// unusable says why an upload cannot go on from where it was, empty when it can.
-func unusable(r *Record, info os.FileInfo, err error) string {
+// unusable says why an upload cannot go on from where it was, empty when it can. Its data has size bytes, or is missing.
+func unusable(r *Record, size int64, missing error) string {
 	switch {
 	case r.State == Confirmed || r.State == Failed || r.Directory:
 		return "" // its data is not needed, or it has a reason already
-	case err != nil:
-		return fmt.Sprintf("its data is lost: %v", err)
+	case missing != nil:
+		return fmt.Sprintf("its data is lost: %v", missing)
 	case r.State == Created && !r.Closed:
 		return "was never closed: the program or the machine stopped while it was written"
-	case r.Size != info.Size():
-		return fmt.Sprintf("its data has %d bytes, %d were written", info.Size(), r.Size)
+	case r.Size != size:
+		return fmt.Sprintf("its data has %d bytes, %d were written", size, r.Size)
 	}
 	return ""
 }
 
 // interruptLocked makes an upload of an earlier run failed.
 // +checklocks:u.mu
-func (u *Upload) interruptLocked(reason string) {
+func interruptLocked(u *Upload, reason string) {
 	u.log.Warn(reason)
 	u.content.seal(true)
-	if !u.journal.durable {
+	if !u.durable {
 		if err := u.content.sync(); err != nil {
 			u.log.Warn(err)
 		}

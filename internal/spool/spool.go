@@ -17,7 +17,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/archivefs/archivefs/internal/durable"
-	"github.com/archivefs/archivefs/internal/redolog"
+	"github.com/archivefs/archivefs/internal/journal"
 	"github.com/archivefs/archivefs/internal/retry"
 )
 
@@ -51,8 +51,8 @@ type Options struct {
 	// Boot names the run of the machine: what was written in another one without a sync is not
 	// trusted. Empty for what the system says; where it says nothing everything is synced.
 	Boot string
-	// RedoSize is the size of each of the two files of the redo log, in bytes; 0 for 64 MiB.
-	RedoSize int64
+	// JournalSize is the size of each file of the journal, in bytes; 0 for 16 MiB.
+	JournalSize int64
 	// Fault is asked at every Point whether the transition fails there; nil for never. It
 	// must not call the spool.
 	Fault func(Point) error
@@ -66,20 +66,15 @@ type Spool struct {
 	lock   *os.File // holds flock(2) on dir
 	budget budget
 	disk   disk
-	trash  trash
 	ids    ids
 
 	receipts receipts
-	redo     *redolog.Log // nil for none
-	removals removals
-	// announced counts the uploads that are announced (Record.Announced).
-	announced atomic.Int64
+	journal  *journal.Log
+	later    later
 	// numbers says that an answer to an upload had the number of a document (delivery.numbered).
 	numbers atomic.Bool
 	// silent says that the service does not tell what it made of an e-mail (delivery.others).
 	silent atomic.Bool
-	// unsynced are the ids of uploads that could not be made durable in place.
-	unsynced sync.Map
 
 	mu sync.RWMutex
 	// uploads are by id.
@@ -93,14 +88,9 @@ var ErrLocked = errors.New("the spool is in use by another process")
 // asking the archive. The error wraps ErrLocked while another process has the spool.
 func Open(opts Options) (*Spool, error) {
 	s := &Spool{opts: opts.withDefaults(), dir: filepath.Clean(opts.Dir), uploads: map[string]*Upload{}}
-	s.removals.ending = make(chan struct{})
 	s.log = s.opts.Log
-	s.trash.log = s.log
 	if err := durable.MkdirAll(s.dir, 0o700); err != nil {
 		return nil, fmt.Errorf("open spool: %w", err)
-	}
-	if err := durable.Spread(s.dir); err != nil { // each upload makes a directory, and deletes it
-		s.log.Debugf("spread the spool: %v", err)
 	}
 	reserve, err := reserveOf(s.dir, opts.Reserve)
 	if err != nil {
@@ -118,16 +108,13 @@ func Open(opts Options) (*Spool, error) {
 		return nil, fmt.Errorf("open spool %s: %w", s.dir, err)
 	}
 	s.lock = lock
-	if err := s.openRedo(); err != nil {
-		return nil, errors.Join(fmt.Errorf("open spool: %w", err), s.Close())
-	}
 	if opts.Receipts != "" {
 		if err := s.receipts.open(opts.Receipts); err != nil {
-			return nil, errors.Join(fmt.Errorf("open spool: %w", err), s.Close())
+			return nil, errors.Join(fmt.Errorf("open spool: %w", err), s.free())
 		}
 	}
 	if err := s.recover(); err != nil {
-		return nil, errors.Join(fmt.Errorf("open spool: %w", err), s.Close())
+		return nil, errors.Join(fmt.Errorf("open spool: %w", err), s.free())
 	}
 	return s, nil
 }
@@ -153,8 +140,8 @@ func (o Options) withDefaults() Options {
 	if o.Boot == "" {
 		o.Boot = boot()
 	}
-	if o.RedoSize == 0 {
-		o.RedoSize = redoSize
+	if o.JournalSize == 0 {
+		o.JournalSize = journalSize
 	}
 	return o
 }
@@ -167,37 +154,25 @@ func (s *Spool) Close() error {
 			u.log.Warn(err)
 		}
 	}
-	s.removals.end()
-	var err error
-	if s.redo != nil {
-		err = s.redo.Close()
-	}
-	s.trash.empty()
-	return errors.Join(err, s.free())
+	s.later.end()
+	return errors.Join(s.journal.Close(), s.free())
 }
 
-// settle makes a volatile upload durable at the end of a run, and says of an announced one that it was
-// not sent.
+// settle makes a volatile upload durable at the end of a run.
 func settle(u *Upload) error {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	r := u.Record()
-	switch {
-	case u.removed || u.broken != nil:
+	if u.removed || u.broken != nil {
 		return nil
-	case r.Announced == "":
-		return u.syncLocked()
 	}
-	r.Announced = ""
-	return u.storeLocked(&r, synced)
+	return u.syncLocked()
 }
 
 // free ends what Close ends, as the end of the program does.
 func (s *Spool) free() error {
-	s.removals.end()
-	s.trash.stop()
-	if s.redo != nil {
-		s.redo.Abandon()
+	s.later.end()
+	if s.journal != nil {
+		s.journal.Abandon()
 	}
 	// Closing it would not do: a program that is being started may still have the descriptor.
 	unlocked := unix.Flock(int(s.lock.Fd()), unix.LOCK_UN)

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"github.com/archivefs/archivefs/internal/journal"
 )
 
 func TestEverythingIsPrivateAndNamedByID(t *testing.T) {
@@ -31,7 +33,7 @@ func TestEverythingIsPrivateAndNamedByID(t *testing.T) {
 		if info.Mode().Perm() != want {
 			t.Errorf("%s has mode %v", path, info.Mode())
 		}
-		if n := e.Name(); path != dir && !validID(n) && n != recordFile && path != dataIn(filepath.Dir(path)) {
+		if n := e.Name(); path != dir && !journal.IsFile(n) {
 			t.Errorf("unexpected name %q", n)
 		}
 		return nil
@@ -87,7 +89,7 @@ func TestCreateLeavesNothingWhenItFails(t *testing.T) {
 	boom := errors.New("disk failed")
 	s, _ := open(t, t.TempDir(), func(o *Options) {
 		o.Fault = func(p Point) error {
-			if p == PointCreateBuilt {
+			if p == PointCreated {
 				return boom
 			}
 			return nil
@@ -99,6 +101,7 @@ func TestCreateLeavesNothingWhenItFails(t *testing.T) {
 	if _, err := s.Create(Record{Name: "\xff"}); err == nil {
 		t.Fatal("a name that a record cannot keep")
 	}
+	must(t, s.Close())
 	entries, err := os.ReadDir(s.dir)
 	if err != nil || len(entries) != 0 || len(s.List()) != 0 {
 		t.Fatalf("left behind: %v, %v", entries, err)

@@ -35,9 +35,6 @@ func (u *Upload) transitLocked(ev event, as durability, edit func(*Record)) erro
 	if err := u.spool.fault(ev.before); err != nil {
 		return err
 	}
-	if ev.name != onUpdate.name {
-		next.Announced = "" // by the commit alone
-	}
 	edit(&next)
 	next.State, next.Changed = to, u.spool.now()
 	if err := u.storeLocked(&next, as); err != nil {
@@ -58,8 +55,8 @@ func (u *Upload) insistLocked(ev event, as durability, edit func(*Record)) error
 	if err != nil {
 		r := u.Record()
 		edit(&r)
-		r.State, r.Announced = to, ""
-		u.showLocked(&r)
+		r.State = to
+		u.rec.Store(&r)
 	}
 	return err
 }
@@ -95,7 +92,7 @@ func (u *Upload) commitLocked(ev event, next *Record) error {
 	if err := u.mayLocked(ev); err != nil {
 		return err
 	}
-	if _, err := u.content.acquire(); err != nil {
+	if err := u.content.acquire(); err != nil {
 		return err
 	}
 	defer u.content.release()
@@ -117,24 +114,16 @@ func (u *Upload) commitLocked(ev event, next *Record) error {
 		return err
 	}
 	as := asBefore
-	if !u.journal.volatile(next) {
+	if !u.volatileLocked(next) {
 		as = synced
 	}
-	key, err := newKey()
-	if err != nil {
-		return err
-	}
 	u.checked = true
-	boot := u.journal.boot
 	return u.transitLocked(ev, as, func(r *Record) {
 		*r = *next
 		r.Visible = r.Visible && u.State() == Failed // in its folder again
 		r.Closed, r.Reason, r.SHA256 = false, "", sum
 		if r.SentSHA256 != sum {
 			r.forgetSent()
-		}
-		if r.Announced = ""; as == synced && r.announceable() && u.spool.mayAnnounce() {
-			r.Announced, r.SentID = boot, key
 		}
 	})
 }
@@ -205,9 +194,6 @@ func (u *Upload) KeepRefused(reason string) error {
 		return err
 	}
 	size := u.Size()
-	if err := u.content.sync(); err != nil { // the record has no checksum that would tell what a crash has torn
-		return err
-	}
 	return u.transitLocked(onKeep, synced, func(r *Record) {
 		r.Closed, r.Queued, r.Size, r.Reason = true, false, size, archive.Printable(reason)
 		r.Unwritten = u.content.unwritten()
@@ -229,7 +215,7 @@ func (u *Upload) Fail(reason string, as Failure) error {
 	r := u.rec.Load()
 	u.content.seal(true)
 	defer u.seal()
-	if (r.State == Created || !u.journal.durable) && !r.Directory {
+	if (r.State == Created || !u.durable) && !r.Directory {
 		if err := u.content.sync(); err != nil { // the record matters more than the error
 			u.log.Warn(err)
 		}
@@ -283,35 +269,27 @@ func (u *Upload) Remove() error {
 	case u.busy:
 		return refusal("remove", u.rec.Load())
 	}
-	lasts := u.journal.durable || u.State() == Confirmed
+	lasts := u.durable || u.State() == Confirmed
 	r := u.rec.Load()
-	later := u.spool.redo != nil && r.State == Confirmed && r.Queued // nobody waits (SyncRemovals)
-	trash, err := "", u.spool.fault(PointRemove)
+	later := r.State == Confirmed && r.Queued // nobody waits (SyncRemovals)
+	err := u.spool.fault(PointRemove)
 	if err == nil {
-		trash, err = u.spool.hide(u.id, lasts && !later)
+		err = u.spool.saw(u.spool.writeRemoval(u.id, lasts && !later || u.content.isInFile()))
 	}
 	if err != nil {
-		if lasts { // a confirmation may not be durable, and the redo log may say that it is gone
+		if lasts { // a confirmation may not be durable, and the journal may say that it is gone
 			again := u.Record()
 			err = errors.Join(err, u.storeLocked(&again, synced))
 		}
 		return err
 	}
 	u.removed = true
-	u.spool.countAnnounced(r, &Record{})
 	u.spool.forget(u.id)
+	u.spool.journal.Release(u.at)
 	u.content.remove()
-	if u.spool.fault(PointRemoveRenamed) != nil { // it is gone all the same
-		return nil
+	if later {
+		u.spool.later.sync(u.spool)
 	}
-	switch {
-	case later:
-		u.spool.removals.add(u.spool, removal{u.id, trash})
-	case lasts:
-		u.spool.trash.put(trash)
-	default: // a crash may bring back the name, so that all of it goes at once
-		u.spool.trash.remove(trash)
-	}
-	_ = u.spool.fault(PointRemoved) // as above
+	_ = u.spool.fault(PointRemoved) // it is gone all the same
 	return nil
 }

@@ -3,8 +3,6 @@ package spool
 import (
 	"context"
 	"errors"
-	"os"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -126,9 +124,8 @@ func walk(t *testing.T, from, want State, op func(*Upload) error) {
 	if _, ok := s.Get(u.ID()); !ok {
 		return
 	}
-	disk, _, err := readRecord(filepath.Join(s.dir, u.ID(), recordFile), u.ID())
-	if err != nil || disk.State != want {
-		t.Fatalf("the disk says %s, %v", disk.State, err)
+	if disk := onRecord(t, s, u.ID()); disk.State != want {
+		t.Fatalf("the disk says %s", disk.State)
 	}
 	u.content.mu.Lock()
 	defer u.content.mu.Unlock()
@@ -209,7 +206,7 @@ func TestErrorsNameNoPackage(t *testing.T) {
 	_, huge := u.WriteAt([]byte("xy"), 1<<63-1)
 	_, full := u.WriteAt(make([]byte, 20), 0)
 	lost := committed(t, s, lateBill(), "abc")
-	must(t, os.Remove(lost.DataPath()))
+	removeData(t, s, lost)
 	_, read := lost.ReadAt(make([]byte, 1), 0)
 	_, deliver := Deliver(t.Context(), lost, newFake(), nil)
 	gone := create(t, s, lateBill(), "")

@@ -12,16 +12,12 @@ import (
 	"time"
 
 	"github.com/sirupsen/logrus"
+
+	"github.com/archivefs/archivefs/internal/journal"
 )
 
-// The files of an upload, in its directory. The name of the data has its id, because a crash of the
-// machine may leave the data of the one that had the directory before (trash).
-const (
-	recordFile = "record.json"
-	dataPrefix = "data-"
-)
-
-func dataFile(id string) string { return dataPrefix + id }
+// dataPrefix begins the name of the file of an upload that has one, which its id follows.
+const dataPrefix = "data-"
 
 // ErrRemoved says that an upload was forgotten by Remove.
 var ErrRemoved = errors.New("the upload was removed")
@@ -38,8 +34,10 @@ type Upload struct {
 	turn    chan struct{} // holds one token: the right to deliver
 	broken  error         // why the record cannot be acted on; constant
 
-	mu      sync.Mutex
-	journal journal // +checklocks:mu
+	mu sync.Mutex
+	// at is the last record in the journal, and durable says that one is durable.
+	at      journal.Pos // +checklocks:mu
+	durable bool        // +checklocks:mu
 	// busy says that Deliver is at work.
 	busy    bool // +checklocks:mu
 	removed bool // +checklocks:mu
@@ -51,17 +49,13 @@ type Upload struct {
 	doubt time.Time // +checklocks:mu
 }
 
-// newUpload is the upload of a record that ends at end in its file, durable or not, with data of
-// size bytes.
-func newUpload(s *Spool, r Record, end, size int64, durable bool) *Upload {
-	dir := filepath.Join(s.dir, r.ID)
+// newUpload is the upload of a record.
+func newUpload(s *Spool, r Record) *Upload {
 	u := &Upload{
 		spool: s, id: r.ID, log: s.log.WithField("upload", r.ID), turn: make(chan struct{}, 1),
-		journal: journal{dir: dir, boot: s.opts.Boot, redo: s.redo, end: end, durable: durable, named: durable},
-		content: content{path: filepath.Join(dir, dataFile(r.ID)), budget: &s.budget, saw: s.saw, sealed: r.State != Created},
+		content: content{id: r.ID, path: filepath.Join(s.dir, dataPrefix+r.ID), journal: s.journal, budget: &s.budget, saw: s.saw, most: s.opts.JournalSize / logPart, sealed: r.State != Created},
 	}
 	u.content.log = u.log
-	u.content.load(size, r.Unwritten, durable)
 	u.rec.Store(&r)
 	return u
 }
@@ -122,21 +116,64 @@ func (u *Upload) lockWith(edit func(*Record)) (next *Record) {
 	}
 }
 
-// storeLocked writes the record and then shows it.
+// durability says what a record survives beside an end of the program.
+type durability uint8
+
+const (
+	// asBefore: what the one before it survives. Once one is durable all are, because nobody
+	// could tell which of them a crash of the machine left.
+	asBefore durability = iota
+	// synced: a crash of the machine.
+	synced
+	// unsynced: nothing more. Then the one before it stands, or none, and either will do.
+	unsynced
+)
+
+// volatileLocked reports whether nothing of an upload whose next record is r is synced: nobody was told
+// that it is safe, nor is by what comes next, the close that archives it.
+// +checklocks:u.mu
+func (u *Upload) volatileLocked(r *Record) bool {
+	return !u.durable && !r.Queued && u.spool.opts.Boot != ""
+}
+
+// storeLocked writes the record and then shows it. If it is to be durable then so are the bytes.
 // +checklocks:u.mu
 func (u *Upload) storeLocked(r *Record, as durability) error {
-	if err := u.spool.saw(u.journal.write(r, as, &u.content)); err != nil {
+	if err := u.spool.saw(u.writeLocked(r, as == synced || u.durable && as == asBefore)); err != nil {
 		return fmt.Errorf("record of upload %s: %w", u.id, err)
 	}
-	u.showLocked(r)
+	u.rec.Store(r)
 	return nil
 }
 
-// showLocked makes r the record that is seen.
 // +checklocks:u.mu
-func (u *Upload) showLocked(r *Record) {
-	u.spool.countAnnounced(u.rec.Load(), r)
-	u.rec.Store(r)
+func (u *Upload) writeLocked(r *Record, sync bool) error {
+	b, err := r.encode()
+	if err != nil {
+		return err
+	}
+	if sync && !r.Directory && r.State != Confirmed && !u.content.isLost() {
+		if err := errors.Join(u.content.sync(), u.content.move(u.spool.journal.Lost)); err != nil {
+			return err
+		}
+	}
+	w, err := u.spool.journal.Append(journal.Entry{Key: u.id, Kind: isRecord, Durable: sync || u.durable, Body: b})
+	if err != nil {
+		return err
+	}
+	if sync {
+		u.content.promise()
+		if err := u.spool.journal.Sync(w.At); err != nil {
+			u.spool.journal.Release(w.At)
+			return err
+		}
+		u.durable = true
+	}
+	if u.at != 0 {
+		u.spool.journal.Release(u.at)
+	}
+	u.at = w.At
+	return nil
 }
 
 // Sync makes data and record durable.
@@ -163,7 +200,7 @@ func (u *Upload) Sync() error {
 // +checklocks:u.mu
 func (u *Upload) syncLocked() error {
 	r := u.Record()
-	if !u.journal.volatile(&r) {
+	if !u.volatileLocked(&r) {
 		return nil
 	}
 	return u.storeLocked(&r, synced)
@@ -171,10 +208,7 @@ func (u *Upload) syncLocked() error {
 
 // Open keeps the data open until Close, so that reads and writes in between need no
 // descriptor of their own. An upload that nobody has open holds no descriptor.
-func (u *Upload) Open() error {
-	_, err := u.content.acquire()
-	return err
-}
+func (u *Upload) Open() error { return u.content.acquire() }
 
 // Close ends one Open. After Remove the last one frees the bytes.
 func (u *Upload) Close() error { return u.content.close() }
@@ -182,9 +216,14 @@ func (u *Upload) Close() error { return u.content.close() }
 // Size is the length of the data in bytes.
 func (u *Upload) Size() int64 { return u.content.size.Load() }
 
-// DataPath is the file that holds the data. It is the caller's to read, and after
-// confirmation to move away.
-func (u *Upload) DataPath() string { return u.content.path }
+// DataPath is the file that holds the data, empty if they are in the journal. It is the caller's to read, and after
+// confirmation to link to.
+func (u *Upload) DataPath() string {
+	if u.content.isInFile() {
+		return u.content.path
+	}
+	return ""
+}
 
 // Verify compares the data with the record, once in every run, so that bytes which a crash or the
 // disk changed are neither archived nor shown as those of a document.
@@ -207,12 +246,8 @@ func (u *Upload) Verify() error {
 }
 
 // BeginSync has the disk begin to write the data, so that a Commit which makes it durable
-// waits for less. The redo log needs no such help.
-func (u *Upload) BeginSync() {
-	if redo := u.spool.redo; redo == nil || u.Size() > redo.Most() {
-		u.content.beginSync()
-	}
-}
+// waits for less. The journal needs no such help.
+func (u *Upload) BeginSync() { u.content.beginSync() }
 
 // ReadAt implements io.ReaderAt.
 func (u *Upload) ReadAt(p []byte, off int64) (int, error) { return u.content.ReadAt(p, off) }

@@ -3,8 +3,6 @@ package spool
 import (
 	"context"
 	"errors"
-	"os"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -22,8 +20,8 @@ func TestAForegroundUploadIsVolatile(t *testing.T) {
 	u := create(t, s, lateBill(), billBytes)
 	volatile := func(when string, want bool) {
 		t.Helper()
-		if r, _, err := readRecord(filepath.Join(s.dir, u.ID(), recordFile), u.ID()); err != nil || (r.Boot == "one") != want || isDurable(u) == want {
-			t.Errorf("%s: written in run %q, %v, durable is %v; want volatile %v", when, r.Boot, err, isDurable(u), want)
+		if _, durable := lastOnDisk(t, s, u.ID()); durable == want || isDurable(u) == want {
+			t.Errorf("%s: durable on disk %v, here %v; want volatile %v", when, durable, isDurable(u), want)
 		}
 	}
 	volatile("created", true)
@@ -56,8 +54,8 @@ func TestAVolatileUploadThatCannotBeRemovedBecomesDurable(t *testing.T) {
 	if err := u.Remove(); !errors.Is(err, syscall.EIO) {
 		t.Errorf("removed: %v", err)
 	}
-	if r := u.Record(); r.State != Confirmed || r.Boot != "" || !isDurable(u) {
-		t.Errorf("%s, written in run %q, durable is %v", r.State, r.Boot, isDurable(u))
+	if r := u.Record(); r.State != Confirmed || !isDurable(u) {
+		t.Errorf("%s, durable is %v", r.State, isDurable(u))
 	}
 }
 
@@ -79,12 +77,11 @@ func TestAVolatileUploadBecomesDurable(t *testing.T) {
 			s, _ := open(t, t.TempDir(), on("one"))
 			u := create(t, s, lateBill(), billBytes)
 			must(t, do(u))
-			want := u.Record()
-			if want.Boot != "" || !isDurable(u) {
-				t.Fatalf("written in run %q, durable is %v", want.Boot, isDurable(u))
+			if !isDurable(u) {
+				t.Fatal("it is volatile")
 			}
 			must(t, u.Update(func(r *Record) { r.Path += "/x" }))
-			if r := u.Record(); r.Boot != "" {
+			if _, durable := lastOnDisk(t, s, u.ID()); !durable {
 				t.Error("a record that is durable was followed by one that is not")
 			}
 			s = reopen(t, s, on("two"))
@@ -160,50 +157,5 @@ func TestWithoutARunOfTheMachineEverythingIsSynced(t *testing.T) {
 	s.opts.Boot = ""
 	if u := committed(t, s, lateBill(), billBytes); !isDurable(u) {
 		t.Error("a crash of the machine could not be told from one of the program")
-	}
-}
-
-// What a crash left behind the last whole record does not count, and is written over.
-func TestRecordsEndWhereTheLastWholeOneEnds(t *testing.T) {
-	for name, tail := range map[string]string{
-		"half a record": `{"version":1,"id":"`, "zeros": "\x00\x00\x00", "a number": "7", "garbage": "\xff\xfe{", "half of an older one": `,"x":{}}` + "\n",
-		"a long one": `{"version":1,` + strings.Repeat(" ", 4<<10),
-	} {
-		t.Run(name, func(t *testing.T) {
-			s, _ := open(t, t.TempDir())
-			u := committed(t, s, lateBill(), "abc")
-			must(t, u.Sync())
-			path := filepath.Join(s.dir, u.ID(), recordFile)
-			scribble(t, path, readFile(path)+tail)
-			s = reopen(t, s)
-			u = again(t, s, u)
-			wantState(t, u, Committed)
-			must(t, u.Fail("because", Failure{Visible: true}))
-			s = reopen(t, s)
-			u = again(t, s, u)
-			wantState(t, u, Failed)
-			if u.broken != nil || u.Record().Reason != "because" {
-				t.Error(u.broken, u.Record().Reason)
-			}
-		})
-	}
-}
-
-// A record that changes for ever does not grow for ever, nor does a failed attempt to write it
-// anew lose one.
-func TestTheFileOfARecordStaysShort(t *testing.T) {
-	s, _ := open(t, t.TempDir())
-	u := committed(t, s, lateBill(), "abc")
-	path := filepath.Join(s.dir, u.ID(), recordFile)
-	for range 100 {
-		must(t, u.Update(func(r *Record) { r.Path += "x" }))
-		if info, err := os.Stat(path); err != nil || info.Size() > recordRoom {
-			t.Fatalf("%d bytes, %v", info.Size(), err)
-		}
-	}
-	scribble(t, path, strings.SplitAfter(readFile(path), "\n")[0]) // as when only the directory could not be synced
-	must(t, u.Update(func(r *Record) { r.Path = "last" }))
-	if got := again(t, reopen(t, s), u).Record(); got.Path != "last" {
-		t.Errorf("%+v", got)
 	}
 }

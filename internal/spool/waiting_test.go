@@ -4,6 +4,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/archivefs/archivefs/internal/journal"
 )
 
 func TestWaiting(t *testing.T) {
@@ -26,7 +28,8 @@ func TestWaiting(t *testing.T) {
 	want(5) // it was not closed
 	must(t, local.Keep())
 	want(4)
-	must(t, os.MkdirAll(filepath.Join(dir, "dn0yb93wtpu0"), 0o700)) // without a record
+	_, err := s.journal.Append(journal.Entry{Key: someID, Kind: isBytes, Body: []byte("abc")}) // without a record
+	must(t, err)
 	must(t, os.MkdirAll(filepath.Join(dir, "lost+found"), 0o700))
 	want(5)
 	left, err := LeftIn(dir)

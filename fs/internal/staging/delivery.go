@@ -470,7 +470,7 @@ func (s *Area) cacheBytes(up *spool.Upload, id archive.ID) {
 		}
 		err := up.Verify() // an upload that was confirmed before a crash of the machine may have lost its data
 		if err == nil {
-			err = s.Content.Adopt(key, cache.Adoption{Path: up.DataPath(), Sum: r.SHA256, Print: of})
+			err = s.Content.Adopt(key, cache.Adoption{Path: up.DataPath(), Body: up, Size: r.Size, Sum: r.SHA256, Print: of})
 		}
 		if err != nil {
 			s.Service.Log.Debugf("cache document %s: %v", id, err)

@@ -15,7 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/archivefs/archivefs/internal/durable"
-	"github.com/archivefs/archivefs/internal/redolog"
+	"github.com/archivefs/archivefs/internal/journal"
 )
 
 const (
@@ -32,11 +32,14 @@ type Files struct {
 	view   bool     // somebody else may be writing there
 	synced sync.Map // the set of names of sub-directories that are durable
 
-	log *redolog.Log // nil without one
+	log *journal.Log // nil without one
 	// placing is shared from before an entry is appended to the log until its content is in place.
 	placing  sync.RWMutex
 	unsynced sync.Map // digests of contents whose sync has failed
-	past     past
+	logging  sync.Mutex
+	// logged are contents of the journal that are not durable in place, in its order.
+	logged []loggedContent // +checklocks:logging
+	past   past
 }
 
 // OpenFiles creates dir (0700) and removes staged files of an interrupted upload. The caller makes
@@ -97,7 +100,7 @@ func (f *Files) Publish(ctx context.Context, contents ...Staged) error {
 	for _, staged := range files {
 		size += staged.size
 	}
-	if f.log != nil && size <= logged {
+	if f.log != nil && size <= mostLogged {
 		err = f.publishLogged(files)
 	} else {
 		err = f.place(files, f.makeShard, durable.PublishAll)

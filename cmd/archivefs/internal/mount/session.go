@@ -137,7 +137,7 @@ func (s *session) open(ctx context.Context) error {
 		Dir: mounted.SpoolOf(s.dirs.State), Receipts: mounted.ReceiptsOf(s.dirs.State),
 		Budget: s.settings.SpoolSize, Reserve: s.settings.KeepFree, MakeRoom: s.roomMaker(o.Content), DiskFailed: diskFailed,
 		Log: s.log, RetryFor: o.RetryFor, LateBy: s.settings.Client.Stall, Fault: mounted.SpoolFault(), Boot: mounted.MachineRun(),
-		RedoSize: mounted.RedoSize(), Sleep: s.client.Sleep,
+		JournalSize: mounted.JournalSize(), Sleep: s.client.Sleep,
 	}); err != nil {
 		return fmt.Errorf("open spool: %w", err)
 	}

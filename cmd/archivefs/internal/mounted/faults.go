@@ -9,8 +9,8 @@ import (
 // SpoolFault is nil: only the program that internal/lab/faultlab builds fails at its points.
 func SpoolFault() func(spool.Point) error { return nil }
 
-// RedoSize is 0: the spool chooses the size of its redo log.
-func RedoSize() int64 { return 0 }
+// JournalSize is 0: the spool chooses.
+func JournalSize() int64 { return 0 }
 
 // MachineRun is empty: the spool asks the system.
 func MachineRun() string { return "" }

@@ -10,8 +10,8 @@ import (
 // SpoolFault fails where the lab says.
 func SpoolFault() func(spool.Point) error { return strike.Planned() }
 
-// RedoSize is so small that the spool's redo log is full again and again.
-func RedoSize() int64 { return 256 << 10 }
+// JournalSize is so small that the spool's journal takes another file again and again.
+func JournalSize() int64 { return 256 << 10 }
 
 // MachineRun names the run of the machine as the lab counts them.
 func MachineRun() string { return strike.MachineRun() }

@@ -18,7 +18,6 @@ import (
 	"mime"
 	"net"
 	"net/http"
-	"os"
 	"path"
 	"strings"
 	"sync"
@@ -53,7 +52,7 @@ type Mount interface {
 	// Retry sends an upload again, even an incomplete one.
 	Retry(u *fs.UploadInfo) error
 	// Open opens the bytes of an upload. name is its ID and file name.
-	Open(id string) (f *os.File, name string, modified time.Time, err error)
+	Open(id string) (bytes io.ReadSeekCloser, name string, modified time.Time, err error)
 	// Discard forgets an upload and its bytes.
 	Discard(id string) error
 }
@@ -348,7 +347,7 @@ func (p *Page) askDiscard(w http.ResponseWriter, r *http.Request) {
 
 // save sends the bytes of an upload.
 func (p *Page) save(w http.ResponseWriter, r *http.Request) {
-	var f *os.File
+	var f io.ReadSeekCloser
 	var name string
 	var modified time.Time
 	u, err := p.upload(r)

@@ -59,7 +59,7 @@ func (f *fake) did(words ...string) error {
 func (f *fake) Retry(u *fs.UploadInfo) error { return f.did("retry", u.ID) }
 func (f *fake) Discard(id string) error      { return f.did("discard", id) }
 
-func (f *fake) Open(id string) (*os.File, string, time.Time, error) {
+func (f *fake) Open(id string) (io.ReadSeekCloser, string, time.Time, error) {
 	file, err := os.Open(filepath.Join(f.dir, id))
 	return file, id + " Rechnung \"7\"\r\n.pdf", time.Unix(1e9, 0), err
 }

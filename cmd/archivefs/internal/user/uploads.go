@@ -363,7 +363,7 @@ func discardUploads(c *cli.Context) error {
 type uploadPlace interface {
 	List() []fs.UploadInfo
 	// Open opens the bytes of an upload. name is its ID and file name.
-	Open(id string) (f *os.File, name string, modified time.Time, err error)
+	Open(id string) (bytes io.ReadSeekCloser, name string, modified time.Time, err error)
 	Discard(id string) error
 	Close() error
 }
@@ -404,12 +404,13 @@ func mountedAt(dir string, status *fs.Status) *mountedUploads {
 
 func (m *mountedUploads) List() []fs.UploadInfo { return m.list }
 
-func (m *mountedUploads) Open(id string) (f *os.File, name string, modified time.Time, err error) {
+func (m *mountedUploads) Open(id string) (bytes io.ReadSeekCloser, name string, modified time.Time, err error) {
 	path, err := m.file(id)
 	if err != nil {
 		return nil, "", time.Time{}, err
 	}
-	if f, err = os.Open(path); err != nil { //nolint:gosec // in the mount
+	f, err := os.Open(path) //nolint:gosec // in the mount
+	if err != nil {
 		return nil, "", time.Time{}, err
 	}
 	info, err := f.Stat()
@@ -469,7 +470,7 @@ func openKept(dir, command string) (*keptUploads, error) {
 	case err != nil:
 		return nil, err
 	}
-	s, err := spool.Open(spool.Options{Dir: mounted.SpoolOf(dir), Boot: mounted.MachineRun(), RedoSize: mounted.RedoSize()})
+	s, err := spool.Open(spool.Options{Dir: mounted.SpoolOf(dir), Boot: mounted.MachineRun(), JournalSize: mounted.JournalSize()})
 	if err != nil {
 		return nil, errors.Join(err, dirs.Close())
 	}

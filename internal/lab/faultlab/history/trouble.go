@@ -19,7 +19,7 @@ func recovers(p spool.Point) bool { return p == spool.PointRecover || p == spool
 func needsService(p spool.Point) bool {
 	switch p { // the others are passed without it
 	case spool.PointSend, spool.PointSending, spool.PointAnswered, spool.PointConfirmed, spool.PointRetry, spool.PointRetried,
-		spool.PointRemove, spool.PointRemoveRenamed, spool.PointRemoved:
+		spool.PointRemove, spool.PointRemoved:
 		return true
 	}
 	return false
@@ -103,7 +103,7 @@ func (g *generator) watched(s *Session) {
 // no common divisor that would leave some out.
 func (g *generator) kill() Strike {
 	points := spool.Points()
-	turn := g.h.Seed + 3*g.h.Run + g.kills
+	turn := g.h.Seed + 5*g.h.Run + g.kills
 	g.kills++
 	strike := Strike{Point: points[turn%uint64(len(points))], Nth: 1, Deed: KillThere}
 	if passing := passing(strike.Point); !recovers(strike.Point) && strike.Point != spool.PointSwept && passing[0] == Write {
@@ -154,7 +154,7 @@ func (g *generator) diskFaults() []disk.Fault {
 	}
 	f := disk.Fault{
 		Op:   pick(g.rng, []disk.Operation{disk.Write, disk.Write, disk.Sync, disk.Sync, disk.SyncDir, disk.Make, disk.Rename, disk.Truncate, disk.Remove}),
-		Name: pick(g.rng, []string{"", "data-*", "data-*", ".tmp-*", "state.db"}),
+		Name: pick(g.rng, []string{"", "data-*", "log.*", "log.*", "state.db"}),
 		Nth:  1 + g.rng.IntN(8), Times: 1 + g.rng.IntN(3), Errno: pick(g.rng, []syscall.Errno{syscall.EIO, syscall.ENOSPC}),
 	}
 	return []disk.Fault{f}

@@ -58,7 +58,7 @@ func folders() history.Focus {
 	return history.Focus{Kinds: slices.Repeat([]history.Kind{history.Mkdir}, 3), Service: history.Full, Session: unreachable()}
 }
 
-// many are as many files that a close has accepted as make the redo log be used.
+// many are as many files that a close has accepted as fill segments of the journal.
 func many() history.Focus {
 	f := queued()
 	f.Kinds = slices.Repeat([]history.Kind{history.Write}, 24)
@@ -78,15 +78,17 @@ func durability() []Mutation {
 		{
 			Name: "a published file is not synced", File: "internal/durable/write.go",
 			Old: "if err := f.Sync(); err != nil {", New: "if err := error(nil); err != nil {", Focus: refusals(),
+			Unneeded: "only the content cache publishes files so in a mount, which may lose everything",
 		},
 		{
 			Name: "the directory of a rename is not synced", File: "internal/durable/write.go",
 			Old: "if err := SyncDir(newDir); err != nil {", New: "if err := error(nil); err != nil {", Focus: folders(), Async: true,
+			Unneeded: "only the content cache publishes files so in a mount, which may lose everything",
 		},
 		{
 			Name: "the old directory of a rename is not synced", File: "internal/durable/write.go",
 			Old: "return SyncDir(oldDir)", New: "return nil", Focus: synced(),
-			Unneeded: "the spool renames within one directory; between two only the content cache does, which may lose everything",
+			Unneeded: "only the content cache publishes files so in a mount, which may lose everything",
 		},
 		{
 			Name: "directories are not synced", File: "internal/durable/dir.go",
@@ -104,11 +106,15 @@ func spooling() []Mutation {
 	return []Mutation{
 		{
 			Name: "data is not synced", File: "internal/spool/content.go",
-			Old: "if err := f.Sync(); err != nil {", New: "if err := error(nil); f == nil {", Focus: synced(),
+			Old: "err := c.open().Sync()", New: "err := error(nil)", Focus: synced(),
 		},
 		{
-			Name: "data is not durable in place before its record", File: "internal/spool/journal.go",
-			Old: "if err := data.sync(); err != nil {", New: "if err := error(nil); err != nil {", Focus: synced(),
+			Name: "the name of a data file is not synced", File: "internal/spool/content.go",
+			Old: "err = durable.SyncDir(filepath.Dir(c.path))\n\t}\n\tif err != nil {\n\t\tc.lose()", New: "err = nil\n\t}\n\tif err != nil {\n\t\tc.lose()", Focus: synced(),
+		},
+		{
+			Name: "data is not durable before its record", File: "internal/spool/upload.go",
+			Old: "errors.Join(u.content.sync(), u.content.move", New: "errors.Join(nil, u.content.move", Focus: synced(),
 		},
 		{
 			Name: "fsync does not sync", File: "internal/spool/upload.go",
@@ -116,15 +122,8 @@ func spooling() []Mutation {
 		},
 		{
 			Name: "a commit does not sync", File: "internal/spool/transition.go",
-			Old: "if !u.journal.volatile(next) {\n\t\tas = synced", New: "if !u.journal.volatile(next) {\n\t\tas = unsynced",
+			Old: "if !u.volatileLocked(next) {\n\t\tas = synced", New: "if !u.volatileLocked(next) {\n\t\tas = unsynced",
 			Focus: waiting(),
-		},
-		{
-			Name: "a local file's data is not synced", File: "internal/spool/transition.go",
-			Old:      "if err := u.content.sync(); err != nil { // the record has",
-			New:      "if err := error(nil); err != nil { // the record has",
-			Focus:    local(),
-			Unneeded: "what makes the record durable does so with the data; it keeps a record that a crash left from naming a torn file",
 		},
 		{
 			Name: "a failed file's data is not synced", File: "internal/spool/transition.go",
@@ -134,18 +133,15 @@ func spooling() []Mutation {
 			Unneeded: "what makes the record durable does so with the data; it keeps an error of the data from preventing the record",
 		},
 		{
-			Name: "a synced record is followed by one that is not", File: "internal/spool/journal.go",
-			Old: "|| j.durable && as == asBefore", New: "",
+			Name: "a synced record is followed by one that is not", File: "internal/spool/upload.go",
+			Old: "as == synced || u.durable && as == asBefore", New: "as == synced",
 			Focus:    history.Focus{Kinds: []history.Kind{history.Two, history.Two}, Fsync: true, Session: killedAt(spool.PointUpdated, history.Crash)},
-			Unneeded: "a record is a line behind the one that was synced, so what a crash takes of it leaves that one",
+			Unneeded: "a record is an entry behind the one that was synced, so what a crash takes of it leaves that one",
 		},
 		{
-			Name: "the name of an upload's directory is not synced", File: "internal/spool/journal.go",
-			Old: "return durable.SyncDir(filepath.Dir(j.dir))", New: "return nil", Focus: synced(),
-		},
-		{
-			Name: "the names in an upload's directory are not synced", File: "internal/spool/journal.go",
-			Old: "return durable.SyncDir(j.dir)", New: "return error(nil)", Focus: synced(),
+			Name: "what may have been sent before a crash of the machine is not looked for", File: "internal/spool/deliver.go",
+			Old: "as := synced\n\tif u.volatileLocked", New: "as := unsynced\n\tif u.volatileLocked", Async: true,
+			Focus: unheard(),
 		},
 		{
 			Name: "a volatile upload that is refused is not synced", File: "internal/spool/deliver.go",
@@ -163,44 +159,26 @@ func spooling() []Mutation {
 			Unneeded: "the archive has the bytes, and the record that follows is synced by itself",
 		},
 		{
-			Name: "the redo log is not synced", File: "internal/redolog/log.go",
-			Old: "l.mu.Unlock()\n\t\terr := durable.SyncData(f.File)", New: "l.mu.Unlock()\n\t\terr := error(nil)", Async: true, Focus: many(),
+			Name: "the journal is not synced", File: "internal/journal/log.go",
+			Old: "errors.Join(nameless, durable.SyncData(s.File))", New: "nameless", Async: true, Focus: many(),
 		},
 		{
-			Name: "the redo log is not replayed", File: "internal/redolog/log.go",
-			Old: "if replay {", New: "if replay && len(keys) < 0 {", Async: true, Focus: many(),
+			Name: "the name of a new segment is not synced", File: "internal/journal/log.go",
+			Old: "nameless = durable.SyncDir(l.o.Dir)", New: "nameless = nil", Async: true, Focus: queued(),
 		},
 		{
-			Name: "the bytes are not in the redo log", File: "internal/spool/journal.go",
-			Old: "e.Body = io.NewSectionReader(data, 0, data.size.Load())", New: "_ = io.EOF", Async: true, Focus: many(),
-		},
-		{
-			Name: "what a full redo log says is not durable in place", File: "internal/spool/redo.go",
-			Old: "return f.Sync()", New: "return nil", Async: true, Focus: many(),
-		},
-		{
-			Name: "what was removed comes back out of the redo log", File: "internal/spool/redo.go",
-			Old: "if l.kind == isGone {\n\t\t\tcontinue", New: "if l.kind == 0 {\n\t\t\tcontinue", Async: true,
+			Name: "what was removed comes back out of the journal", File: "internal/spool/recover.go",
+			Old: "delete(l.uploads, e.Key)", New: "_ = e.Key", Async: true,
 			Focus: history.Focus{Kinds: slices.Repeat([]history.Kind{history.Remove}, 16), Service: history.Full, Session: queued().Session},
 		},
 		{
 			Name: "what a crash of the machine left volatile is trusted", File: "internal/spool/recover.go",
-			Old: "if r.Boot != \"\" && r.Boot != s.opts.Boot {", New: "if r.Boot == \"never\" {",
+			Old: "!l.record.Current && !l.record.Durable", New: "!l.record.Current && l == nil",
 			Focus: unheard(),
-		},
-		{
-			Name: "what may have been sent before a crash of the machine is not looked for", File: "internal/spool/recover.go",
-			Old: "if r.Announced != s.opts.Boot {", New: "if r.Announced == \"never\" {", Async: true,
-			Focus: unheard(),
-		},
-		{
-			Name: "a removed upload may come back in half", File: "internal/spool/create.go",
-			Old: "return durable.SyncDir(s.dir)", New: "return nil",
-			Focus: archived(),
 		},
 		{
 			Name: "a removal of what was accepted may be forgotten", File: "internal/spool/transition.go",
-			Old: "lasts := u.journal.durable || u", New: "lasts := u", Async: true,
+			Old: "lasts := u.durable || u", New: "lasts := u", Async: true,
 			Focus: history.Focus{Kinds: slices.Repeat([]history.Kind{history.Remove}, 4), Service: history.Full, Session: queued().Session},
 		},
 		{
@@ -209,9 +187,8 @@ func spooling() []Mutation {
 			Focus: history.Focus{Kinds: slices.Repeat([]history.Kind{history.Move}, 4), Service: history.Full, Session: crash()},
 		},
 		{
-			Name: "a queued folder's directory is not synced", File: "internal/spool/folder.go",
-			Old: "if err := durable.SyncDir(s.dir); err != nil {", New: "if err := error(nil); err != nil {",
-			Import: "\n\t\"github.com/archivefs/archivefs/internal/durable\"", Async: true,
+			Name: "a queued folder is not synced", File: "internal/spool/folder.go",
+			Old: "s.create(r, synced)", New: "s.create(r, unsynced)", Async: true,
 			Focus: folders(),
 		},
 		{
@@ -227,8 +204,8 @@ func spooling() []Mutation {
 			Unneeded: "the receipt log is for people to read; what becomes of an upload does not depend on it",
 		},
 		{
-			Name: "records are not synced", File: "internal/spool/journal.go",
-			Old: "if sync {", New: "if sync && b == nil {", Focus: refusals(),
+			Name: "records are not synced", File: "internal/spool/upload.go",
+			Old: "if sync {\n\t\tu.content", New: "if sync && b == nil {\n\t\tu.content", Focus: refusals(),
 		},
 	}
 }

@@ -71,7 +71,7 @@ func rules() []Mutation {
 			Focus: history.Focus{
 				Kinds: slices.Repeat([]history.Kind{history.Two}, 6),
 				Session: history.Session{
-					End: history.Clean, Disk: []disk.Fault{{Op: disk.Sync, Name: "data-*", Nth: 1, Times: 6, Errno: syscall.EIO}},
+					End: history.Clean, Disk: []disk.Fault{{Op: disk.Sync, Name: "log.*", Nth: 1, Times: 6, Errno: syscall.EIO}},
 				},
 			},
 		},

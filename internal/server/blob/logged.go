@@ -11,52 +11,98 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 
 	"github.com/sirupsen/logrus"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/archivefs/archivefs/internal/durable"
-	"github.com/archivefs/archivefs/internal/redolog"
+	"github.com/archivefs/archivefs/internal/journal"
 )
 
 const (
-	// logged is the most bytes of contents that are published together through the log. More of them
+	// mostLogged is the most bytes of contents that are published together through the journal. More of them
 	// are synced in place: they would be written twice, and the syncs cost less than that.
-	logged = 1 << 20
+	mostLogged = 1 << 20
 	// syncers is how many contents are synced in place at a time.
 	syncers = 32
 )
 
-// LogOptions configure the redo log of Files.
-type LogOptions struct {
-	// Size is the size of each of its two files, in bytes.
-	Size int64
-	// Worth is how many small contents are published before the files are made (redolog.Options.Worth).
-	Worth int
-	Log   logrus.FieldLogger
+// mostLog is how many segments the journal has before the contents of the oldest are made durable in place.
+const mostLog = 8
+
+// loggedContent is a content whose file is not durable, and where the journal has it.
+type loggedContent struct {
+	digest string
+	at     journal.Pos
 }
 
-// KeepLog has small contents published through a redo log in the directory: their bytes are synced in the
-// log, which is one sync for all that arrive together, and their files are synced later. It first repairs
-// the files of the contents that an earlier run left in its log. It must be called before Publish, if at
+// KeepLog has small contents published through a journal in the directory, with segments of so many bytes: their bytes
+// are synced there, which is one sync for all that arrive together, and their files are synced later. It first repairs
+// the files of the contents that an earlier run left in its journal. It must be called before Publish, if at
 // all, and ends with Close.
-func (f *Files) KeepLog(o LogOptions) error {
-	opened, err := redolog.Open(redolog.Options{Dir: f.dir, Size: o.Size, Worth: o.Worth, Replay: f.replay, Checkpoint: f.checkpoint, Log: o.Log})
+func (f *Files) KeepLog(size int64, log logrus.FieldLogger) error {
+	var failed error
+	opened, err := journal.Open(journal.Options{
+		Dir: f.dir, Size: size, Most: mostLog, Log: log, Move: f.checkpointLog,
+		Damaged: func(journal.Pos) { log.Error("the journal of contents is damaged") },
+		Replay: func(e journal.Replayed) {
+			failed = errors.Join(failed, f.replay(&e))
+			f.noteLogged(e.Key, e.At)
+		},
+	})
+	if err == nil {
+		f.log = opened
+		if err = failed; err == nil {
+			err = opened.Scrub()
+		}
+	}
 	if err != nil {
 		return fmt.Errorf("contents: %w", err)
 	}
-	f.log = opened
 	return nil
 }
 
-// Close makes what is in the log durable in place.
+// Close makes what is in the journal durable in place.
 func (f *Files) Close() error {
 	if f.log != nil {
-		return f.log.Close()
+		return errors.Join(f.log.Scrub(), f.log.Close())
 	}
 	if f.past.close != nil {
 		f.past.close()
+	}
+	return nil
+}
+
+// noteLogged takes note of a content that is in the journal.
+func (f *Files) noteLogged(digest string, at journal.Pos) {
+	f.logging.Lock()
+	defer f.logging.Unlock()
+	f.logged = append(f.logged, loggedContent{digest, at})
+}
+
+// checkpointLog makes durable in place what the journal has before a place.
+func (f *Files) checkpointLog(before journal.Pos) error {
+	f.logging.Lock()
+	var digests []string
+	var done []loggedContent
+	f.logged = slices.DeleteFunc(f.logged, func(c loggedContent) bool {
+		if c.at < before {
+			digests, done = append(digests, c.digest), append(done, c)
+		}
+		return c.at < before
+	})
+	f.logging.Unlock()
+	slices.Sort(digests)
+	if err := f.checkpoint(slices.Compact(digests)); err != nil {
+		f.logging.Lock()
+		defer f.logging.Unlock()
+		f.logged = append(done, f.logged...)
+		return err
+	}
+	for _, c := range done {
+		f.log.Release(c.at)
 	}
 	return nil
 }
@@ -85,7 +131,7 @@ func (f *Files) publishLogged(files []*stagedFile) error {
 	f.placing.RLock()
 	for i, staged := range files {
 		appending.Go(func() {
-			errs[i] = f.log.Append(redolog.Entry{Key: staged.digest, Body: staged.reader()})
+			errs[i] = f.append(staged)
 		})
 	}
 	err := f.place(files, f.placeShard, rename)
@@ -96,20 +142,31 @@ func (f *Files) publishLogged(files []*stagedFile) error {
 	}
 	var refused []string
 	for i, err := range errs {
-		switch {
-		case errors.Is(err, redolog.ErrFull):
+		if err != nil {
 			refused = append(refused, files[i].digest)
-		case err != nil:
-			return fmt.Errorf("publish content: %w", err)
 		}
 	}
 	if len(refused) == 0 {
 		return nil
 	}
 	if err := f.checkpoint(refused); err != nil {
-		return fmt.Errorf("publish content: %w", err)
+		return fmt.Errorf("publish content: %w", errors.Join(append(errs, err)...))
 	}
 	return nil
+}
+
+// append makes a content durable in the journal.
+func (f *Files) append(staged *stagedFile) error {
+	body := make([]byte, staged.size)
+	if _, err := staged.reader().ReadAt(body, 0); err != nil && !errors.Is(err, io.EOF) {
+		return err
+	}
+	w, err := f.log.Append(journal.Entry{Key: staged.digest, Body: body})
+	if err != nil {
+		return err
+	}
+	f.noteLogged(staged.digest, w.At)
+	return f.log.Sync(w.At)
 }
 
 // rename gives files their names, which become durable later.
@@ -169,7 +226,7 @@ func (f *Files) syncFile(digest string) error {
 		}
 		f.unsynced.Store(digest, true)
 	}
-	content, rerr := io.ReadAll(io.LimitReader(file, logged+1))
+	content, rerr := io.ReadAll(io.LimitReader(file, mostLogged+1))
 	if rerr != nil || !is(content, digest) {
 		return errors.Join(fmt.Errorf("content %s: %w", digest, ErrDamaged), err, rerr)
 	}
@@ -186,61 +243,53 @@ func is(content []byte, digest string) bool {
 	return hex.EncodeToString(sum[:]) == digest
 }
 
-// replay writes again the contents of entries that a crash has lost or torn. Checkpoint follows. Removed ones
+// replay writes again a content that a crash has lost or torn. Checkpoint follows. Removed ones
 // come back, and are swept like all that an interrupted run left.
-func (f *Files) replay(entries []redolog.Entry) error {
-	for _, e := range entries {
-		if !valid(e.Key) || e.Body == nil {
-			continue
-		}
-		path := f.path(e.Key)
-		there, err := os.ReadFile(path) //nolint:gosec // named by a digest
-		if err == nil && is(there, e.Key) {
-			continue
-		}
-		content, err := io.ReadAll(e.Body)
-		if err != nil {
-			return err
-		}
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			return err
-		}
-		if err := durable.WriteFile(path, content, 0o600); err != nil {
-			return err
-		}
+func (f *Files) replay(e *journal.Replayed) error {
+	if !valid(e.Key) {
+		return nil
 	}
-	return nil
+	path := f.path(e.Key)
+	there, err := os.ReadFile(path) //nolint:gosec // named by a digest
+	if err == nil && is(there, e.Key) {
+		return nil
+	}
+	content, _ := e.Whole()
+	if !is(content, e.Key) {
+		return nil
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	return durable.WriteFile(path, content, 0o600)
 }
 
-// past is the log of a service that may have been interrupted, for those who only look.
+// past is the journal of a service that may have been interrupted, for those who only look.
 type past struct {
 	once    sync.Once
-	entries map[string]redolog.Entry
+	entries map[string]journal.Replayed
 	close   func()
 }
 
-// inLog returns a content that the log has, nil without one. Only the next service repairs the file of a
-// content that a crash of the machine has lost or torn; until then the log has it.
+// inLog returns a content that the journal has, nil without one. Only the next service repairs the file of a
+// content that a crash of the machine has lost or torn; until then the journal has it.
 func (f *Files) inLog(digest string) io.ReadSeekCloser {
 	if !f.view {
 		return nil
 	}
 	f.past.once.Do(func() {
-		entries, done, err := redolog.Read(f.dir)
-		if err != nil { // then there is what is in place
-			return
-		}
-		f.past.close, f.past.entries = done, map[string]redolog.Entry{}
-		for _, e := range entries {
-			f.past.entries[e.Key] = e
+		entries := map[string]journal.Replayed{}
+		done, err := journal.Read(f.dir, func(e journal.Replayed) { entries[e.Key] = e })
+		if err == nil { // else there is what is in place
+			f.past.close, f.past.entries = done, entries
 		}
 	})
 	e, ok := f.past.entries[digest]
-	if !ok || e.Body == nil {
+	if !ok {
 		return nil
 	}
-	content := make([]byte, e.Body.Size())
-	if _, err := e.Body.ReadAt(content, 0); err != nil && err != io.EOF || !is(content, digest) {
+	content, whole := e.Whole()
+	if !whole || !is(content, digest) {
 		return nil // a running service has used its place again, and has synced the file before
 	}
 	return memoryFile{bytes.NewReader(content)}

@@ -18,8 +18,8 @@ import (
 	"github.com/sirupsen/logrus"
 	"github.com/sirupsen/logrus/hooks/test"
 
+	"github.com/archivefs/archivefs/internal/journal"
 	"github.com/archivefs/archivefs/internal/lab/faultlab/disk"
-	"github.com/archivefs/archivefs/internal/redolog"
 	"github.com/archivefs/archivefs/internal/server/blob"
 	"github.com/archivefs/archivefs/internal/testing/fusetest"
 )
@@ -27,10 +27,10 @@ import (
 func keepLog(files *blob.Files, size int64) (*blob.Files, error) {
 	log, _ := test.NewNullLogger()
 	log.SetLevel(logrus.PanicLevel)
-	return files, files.KeepLog(blob.LogOptions{Size: size, Worth: 2, Log: log})
+	return files, files.KeepLog(size, log)
 }
 
-// logging opens contents with a redo log of two files of 1 MiB.
+// logging opens contents with a journal of segments of 1 MiB.
 func logging(t *testing.T, dir string) *blob.Files {
 	t.Helper()
 	files, err := keepLog(openFiles(t, dir), 1<<20)
@@ -56,22 +56,8 @@ func publish(files *blob.Files, n, count int) (published []string, err error) {
 	return published, err
 }
 
-// intoTheLog publishes contents until the log takes them, and then some more.
-func intoTheLog(files *blob.Files, dir string) (published []string, err error) {
-	for n := range 1000 {
-		more, err := publish(files, n, 20)
-		published = append(published, more...)
-		if err != nil {
-			return published, err
-		}
-		if _, err := os.Stat(filepath.Join(dir, "redo.1")); err == nil {
-			more, err = publish(files, -1, 30)
-			return append(published, more...), err
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
-	return published, errors.New("no log is made")
-}
+// intoTheLog publishes contents, more than one segment of the journal takes.
+func intoTheLog(files *blob.Files) (published []string, err error) { return publish(files, 0, 400) }
 
 func wantAll(t *testing.T, open func(digest string) (io.ReadCloser, error), published []string) {
 	t.Helper()
@@ -90,14 +76,11 @@ func wantAll(t *testing.T, open func(digest string) (io.ReadCloser, error), publ
 // left returns the keys that the log of a directory has.
 func left(t *testing.T, dir string) (keys []string) {
 	t.Helper()
-	entries, done, err := redolog.Read(dir)
+	done, err := journal.Read(dir, func(e journal.Replayed) { keys = append(keys, e.Key) })
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer done()
-	for _, e := range entries {
-		keys = append(keys, e.Key)
-	}
+	done()
 	return keys
 }
 
@@ -106,7 +89,7 @@ func left(t *testing.T, dir string) (keys []string) {
 func TestContentsThatOnlyTheLogHas(t *testing.T) {
 	dir, image := t.TempDir(), filepath.Join(t.TempDir(), "image")
 	files := logging(t, dir)
-	published, err := intoTheLog(files, dir)
+	published, err := intoTheLog(files)
 	if err := errors.Join(err, files.Close()); err != nil {
 		t.Fatal(err)
 	}
@@ -183,31 +166,7 @@ func TestContentsThatOnlyTheLogHas(t *testing.T) {
 	}
 }
 
-// Few contents do not make the log. One that was made before takes the first content.
-func TestFewContentsMakeNoLog(t *testing.T) {
-	dir := t.TempDir()
-	for n, run := range []struct {
-		contents, files int
-		logged          bool
-	}{{1, 0, false}, {2, 2, false}, {1, 2, true}} {
-		files := logging(t, dir)
-		published, err := publish(files, n, run.contents)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if logged := slices.Contains(left(t, dir), digest(published[0])); logged != run.logged {
-			t.Errorf("run %d: the first content is in the log: %t", n, logged)
-		}
-		if err := files.Close(); err != nil {
-			t.Fatal(err)
-		}
-		if there, err := filepath.Glob(filepath.Join(dir, "redo.?")); err != nil || len(there) != run.files {
-			t.Errorf("run %d: there is %q, %v", n, there, err)
-		}
-	}
-}
-
-// Without room for its files the log is not made, and contents are published as without one.
+// Without room for its files contents are published as without a journal.
 func TestALogThatDoesNotFit(t *testing.T) {
 	dir := t.TempDir()
 	files, err := keepLog(openFiles(t, dir), 1<<50)
@@ -222,7 +181,7 @@ func TestALogThatDoesNotFit(t *testing.T) {
 	if err := files.Close(); err != nil {
 		t.Error(err)
 	}
-	if there, err := filepath.Glob(filepath.Join(dir, "redo*")); err != nil || there != nil {
+	if there, err := filepath.Glob(filepath.Join(dir, "log*")); err != nil || there != nil {
 		t.Errorf("there is %q, %v", there, err)
 	}
 }
@@ -231,7 +190,7 @@ func TestALogThatDoesNotFit(t *testing.T) {
 func TestManyUseTheLog(t *testing.T) {
 	dir := t.TempDir()
 	files := logging(t, dir)
-	if _, err := intoTheLog(files, dir); err != nil {
+	if _, err := intoTheLog(files); err != nil {
 		t.Fatal(err)
 	}
 	all := make([][]string, 8)
@@ -289,7 +248,7 @@ func TestInAProcessOfItsOwn(t *testing.T) {
 			}
 		}
 	} else {
-		published, err := intoTheLog(files, dir)
+		published, err := intoTheLog(files)
 		if err != nil {
 			t.Fatal(err)
 		}
