@@ -242,6 +242,28 @@ func TestSegmentsAreUsedAgainOnceNothingNeedsThem(t *testing.T) {
 	}
 }
 
+// Of what is free, the files that a killed program leaves are those written last: an entry is not there without the one
+// that ends it.
+func TestWhatEndsAnEntryIsNotRemovedBeforeIt(t *testing.T) {
+	dir := t.TempDir()
+	l := open(t, dir, "one")
+	var all []Written
+	for _, body := range numbered(0, 400) {
+		all = append(all, l.append(t, body))
+	}
+	for _, w := range all {
+		l.Release(w.At)
+	}
+	must(t, l.SyncAll())
+	image := copyOf(t, dir)
+	must(t, l.Close())
+	l = open(t, image, "one")
+	if n := len(l.bodies); n == 0 || !slices.Equal(l.bodies, numbered(400-n, 400)) {
+		t.Errorf("left are %d entries, and not the last ones", n)
+	}
+	must(t, l.Close())
+}
+
 // What replaced an entry is durable before the entry is written over.
 func TestNothingIsWrittenOverBeforeWhatReplacesItIsDurable(t *testing.T) {
 	dir := t.TempDir()

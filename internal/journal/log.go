@@ -455,13 +455,12 @@ func (l *Log) settleFree() {
 		if s.live > 0 || s.free > l.durable || l.active && len(l.segments) == 1 {
 			return
 		}
-		l.segments = l.segments[1:]
-		if len(l.spare) < spares && s.err == nil && s.size == l.o.Size {
-			l.spare = append(l.spare, s)
-			continue
-		}
-		if err := errors.Join(s.Close(), os.Remove(s.Name())); err != nil {
-			l.o.Log.WithError(err).Warn("a file of the journal could not be removed")
+		l.segments, l.spare = l.segments[1:], append(l.spare, s)
+		// A later run reads what is left of them, too: what an entry ends must not outlive it, so the oldest goes first.
+		for unfit := s.err != nil || s.size != l.o.Size; len(l.spare) > spares || unfit && len(l.spare) > 0; l.spare = l.spare[1:] {
+			if err := errors.Join(l.spare[0].Close(), os.Remove(l.spare[0].Name())); err != nil {
+				l.o.Log.WithError(err).Warn("a file of the journal could not be removed")
+			}
 		}
 	}
 }
