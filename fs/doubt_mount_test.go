@@ -99,6 +99,64 @@ func TestAnUploadInDoubtIsRepeated(t *testing.T) {
 	}
 }
 
+// Whoever copies a file again that the end of a mount cut off gets one document, whatever its look sees.
+func TestAFileThatWasCutOffIsCopiedAgain(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		look   func(*hostile.Gate) hostile.Action // the first look of the next mount; nil: as usual
+		hidden int                                // it had arrived, and so many listings do not show it yet
+		away   bool                               // the first copy fails, because nobody can look
+	}{
+		"before it is looked for": {},
+		"before the look sees it": {look: hostile.StallBefore},
+		"after the look saw it":   {look: hostile.StallAfter},
+		"and nobody can look":     {away: true},
+		"and it had arrived":      {hidden: 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newForeign(t, hostile.Config{Upload: hostile.UploadShape{VisibleAfter: tt.hidden}})
+			m := f.mount(t, nil)
+			m.tries(2 * time.Second) // the spool looks more than once
+			path := m.path("Muster GmbH", "Briefe", "a.txt")
+			sent, looks, written := hostile.NewGate(), hostile.NewGate(), make(chan error, 1)
+			write := func() { written <- put(path, "Inhalt") }
+			f.Fault(hostile.Fault{Method: "POST", Path: "/file-upload", Times: 1, Do: hostile.StallBefore(sent)})
+			go write()
+			<-sent.Arrived()
+			crashed := m.spoolNow()
+			sent.Open()
+			must(t, <-written)
+			if tt.hidden == 0 {
+				f.Remove(f.Documents(f.letters)[0].ID)
+			}
+			if tt.look != nil {
+				f.Fault(hostile.Fault{Method: "GET", Path: "/document/list", Times: 1, Do: tt.look(looks)})
+			}
+			m.remountAfter(crashed)
+			if tt.look != nil {
+				<-looks.Arrived()
+			}
+			if tt.away {
+				wantNames(t, filepath.Dir(path))
+				f.Fault(hostile.Fault{Method: "GET", Path: "/document/list", Times: hostile.Always, Do: hostile.Answer(500, "")})
+				wantErrno(t, "close", put(path, "Inhalt"), syscall.EIO)
+				f.ClearFaults()
+			}
+			go write()
+			looks.Open()
+			if err := <-written; err != nil {
+				t.Error(err)
+			}
+			heals(t, "nothing is left", func() bool { return len(m.uploads()) == 0 })
+			if got := f.holds(f.letters); !slices.Equal(got, []string{"a.txt=Inhalt"}) {
+				t.Errorf("the service has %q", got)
+			}
+			wantContent(t, path, "Inhalt")
+		})
+	}
+}
+
 // A file that was refused and is copied again is one upload: to retry all sends it once.
 func TestARefusedFileThatIsCopiedAgainIsOneUpload(t *testing.T) {
 	t.Parallel()

@@ -174,16 +174,37 @@ func (v *delivery) SendLocked(ctx context.Context, f *File, up *spool.Upload, d 
 	}
 	v.s.sending.Add(1)
 	defer v.s.sending.Add(-1)
-	earlier := v.s.doubts.continued(up)
-	if id, err = spool.Deliver(ctx, up, v.s.Service.Archive, v.s.Baseline(d)); v.s.Service.Answered(err) != nil {
+	if id, err = v.sendAgain(ctx, up, v.s.Baseline(d)); v.s.Service.Answered(err) != nil {
 		v.s.Service.Failures.AddFailed("archive", up, f.Where(), err)
 	}
-	if earlier != nil && err == nil {
-		was := earlier.Record()
-		v.s.Service.Failures.Mend(&was)
-		v.s.Discard(earlier)
-	}
 	return id, err == nil, err
+}
+
+// sendAgain sends the bytes in the place of the same that failed or were cut off earlier. Where the look for those
+// finds them, nothing is sent.
+func (v *delivery) sendAgain(ctx context.Context, up *spool.Upload, baseline spool.Baseline) (id archive.ID, err error) {
+	var continued []*spool.Upload
+	for _, earlier := range v.s.doubts.continued(up) {
+		if was := earlier.Record(); unanswered(&was) {
+			if id, err = spool.Resolve(ctx, earlier, v.s.Service.Archive); err == nil {
+				v.s.conclude(ctx, earlier, id)
+				return id, nil
+			}
+			_ = earlier.Fail(err.Error(), spool.Failure{}) // the service is away; else it has failed
+		}
+		if continues(up, earlier) {
+			continued = append(continued, earlier)
+		}
+	}
+	id, err = spool.Deliver(ctx, up, v.s.Service.Archive, baseline)
+	for _, earlier := range continued {
+		if err == nil {
+			was := earlier.Record()
+			v.s.Service.Failures.Mend(&was)
+			v.s.Discard(earlier)
+		}
+	}
+	return id, err
 }
 
 // meant returns the edit of a record that is for d.

@@ -7,8 +7,9 @@ import (
 	"github.com/archivefs/archivefs/internal/spool"
 )
 
-// doubts are files that failed and have left their folders. Those that failed without an answer may be in the
-// archive: they are looked for by themselves, after a minute, two, four and so on, for a day.
+// doubts are files that failed and have left their folders, and those whose close an earlier mount never answered. Those
+// that failed without an answer may be in the archive: they are looked for by themselves, after a minute, two, four and
+// so on, for a day.
 type doubts struct {
 	look    func(*spool.Upload) // Queue.Add
 	discard func(*spool.Upload) // Area.Discard
@@ -26,8 +27,10 @@ const firstLook, longestLook = time.Minute, 12 * time.Hour
 
 // plan takes in an upload that failed, in the place of an earlier one of the same file, and plans a look for it.
 func (d *doubts) plan(up *spool.Upload, now time.Time) {
-	if earlier := d.continued(up); earlier != nil {
-		d.discard(earlier)
+	for _, earlier := range d.continued(up) {
+		if continues(up, earlier) {
+			d.discard(earlier)
+		}
 	}
 	if d.planned(up, now) {
 		d.look(up)
@@ -46,11 +49,27 @@ func (d *doubts) planned(up *spool.Upload, now time.Time) bool {
 	if next.at = now.Add(next.after); !r.Doubtful || next.after > longestLook {
 		next = look{}
 	}
-	if d.looks == nil {
-		d.looks = map[*spool.Upload]look{}
-	}
 	d.looks[up] = next
 	return next != look{}
+}
+
+// cutOff takes in an upload whose close an earlier mount never answered.
+func (d *doubts) cutOff(up *spool.Upload) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.looks[up] = look{}
+}
+
+func (d *doubts) has(up *spool.Upload) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	_, in := d.looks[up]
+	return in
+}
+
+// unanswered reports whether what is in doubts was cut off.
+func unanswered(r *spool.Record) bool {
+	return !r.Queued && (r.State == spool.Committed || r.State == spool.Sending)
 }
 
 // next is when an upload is looked for; false: it is not, or its user has decided.
@@ -68,19 +87,24 @@ func (d *doubts) forget(up *spool.Upload) {
 	delete(d.looks, up)
 }
 
-// continued returns an upload that failed before, with the same bytes and attributes for the same name and folder: the file was
-// copied again, and up takes its place, as the next attempt if the archive may have it. It is nil if there is none.
-func (d *doubts) continued(up *spool.Upload) *spool.Upload {
+// continued are uploads that failed before, or were cut off, with the same bytes and attributes for the same name and folder:
+// the file was copied again, and up may take their place.
+func (d *doubts) continued(up *spool.Upload) (all []*spool.Upload) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	r := up.Record()
 	for earlier := range d.looks {
 		was := earlier.Record()
-		same := earlier != up && was.State == spool.Failed && !was.Incomplete() && was.UID == r.UID && was.Replace == r.Replace &&
-			was.Folder == r.Folder && was.DocumentName == r.DocumentName && was.Name == r.Name && was.SHA256 == r.SHA256 && was.EqualAttributes(&r.Attributes)
-		if same && (!was.Doubtful || was.SentID == r.SentID || spool.Continue(up, earlier) == nil) {
-			return earlier
+		if earlier != up && (was.State == spool.Failed || unanswered(&was)) && !was.Incomplete() && was.UID == r.UID && was.Replace == r.Replace &&
+			was.Folder == r.Folder && was.DocumentName == r.DocumentName && was.Name == r.Name && was.SHA256 == r.SHA256 && was.EqualAttributes(&r.Attributes) {
+			all = append(all, earlier)
 		}
 	}
-	return nil
+	return all
+}
+
+// continues reports whether up takes the place of an earlier upload, as the next attempt if the archive may have it.
+func continues(up, earlier *spool.Upload) bool {
+	r, was := up.Record(), earlier.Record()
+	return was.State == spool.Failed && (!was.Doubtful || was.SentID == r.SentID || !r.Doubtful && spool.Continue(up, earlier) == nil)
 }

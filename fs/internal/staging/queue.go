@@ -29,17 +29,16 @@ func (s *Area) attempt(ctx context.Context, up *spool.Upload) (wait bool, err er
 }
 
 func (s *Area) tryQueued(ctx context.Context, up *spool.Upload) (wait bool, err error) {
-	_, cutOff := s.cutOff.Load(up.ID())
 	_, there := s.Spool.Get(up.ID())
+	r := up.Record()
 	switch {
 	case !there:
 		return false, background.ErrMoot // removed or archived meanwhile
-	case cutOff, up.State() == spool.Failed:
+	case r.State == spool.Failed, unanswered(&r) && s.doubts.has(up):
 		return s.resolve(ctx, up)
-	case up.Record().Directory:
+	case r.Directory:
 		return s.Folders.attempt(ctx, up)
 	case IsHeldBack(up):
-		r := up.Record()
 		s.Service.Failures.AddFailed("archive", up, path.Join(r.Path, r.Name), errHeldBack)
 		return false, background.ErrMoot
 	}

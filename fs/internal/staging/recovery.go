@@ -45,7 +45,7 @@ func Recover(s *Area) {
 		case r.State == spool.Failed:
 			s.doubts.plan(up, s.Service.Now())
 		case r.State == spool.Sending, r.State == spool.Committed:
-			s.cutOff.Store(up.ID(), true)
+			s.doubts.cutOff(up)
 			s.Queue.Add(up)
 		}
 	}
@@ -84,15 +84,15 @@ func putAway(s *Area, up *spool.Upload, r *spool.Record) {
 // because nobody waits for that close any more. While the service is away, the upload waits. It also looks
 // again for one that failed in doubt.
 func (s *Area) resolve(ctx context.Context, up *spool.Upload) (wait bool, err error) {
+	was := up.State()
 	id, err := spool.Resolve(ctx, up, s.Service.Archive)
 	_ = s.Service.Answered(err)
 	r := up.Record()
 	if r.State == spool.Sending || r.State == spool.Committed {
 		return true, err
 	}
-	_, cutOff := s.cutOff.LoadAndDelete(up.ID())
 	if err != nil {
-		if cutOff {
+		if was != spool.Failed {
 			s.Service.Failures.AddFailed("archive", up, r.Path+"/"+r.Name, err)
 		}
 		s.doubts.plan(up, s.Service.Now())

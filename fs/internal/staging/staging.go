@@ -116,8 +116,6 @@ type Area struct {
 	holders map[string]*File // +checklocks:mu
 	// queuedDirs maps the upload of a queued folder to its directory.
 	queuedDirs map[string]*tree.Dir // +checklocks:mu
-	// cutOff holds the ids of uploads whose close an earlier mount never answered.
-	cutOff sync.Map
 }
 
 // busy is how long after a close another one is expected, as of a program that copies many files.
@@ -132,7 +130,7 @@ func New(c Config, now func() time.Time) *Area {
 	}
 	s.Delivery, s.Placing, s.Folders = delivery{s}, placing{s}, queuedFolders{s}
 	s.Queue = background.New(s.People.queued(s.attempt), s.deliverable, whose, now)
-	s.doubts.look, s.doubts.discard = s.Queue.Add, s.Discard
+	s.doubts.look, s.doubts.discard, s.doubts.looks = s.Queue.Add, s.Discard, map[*spool.Upload]look{}
 	s.Queue.Busy = func() bool { return time.Since(time.Unix(0, s.queued.Load())) < busy }
 	return s
 }
