@@ -382,6 +382,39 @@ func TestKeyOfSomebodyElse(t *testing.T) {
 	}
 }
 
+// A user or a Cloud-ID beside the key, which the service ignores, renews nothing: with the key alone all is as it was.
+func TestKeyWithAUserBesideIt(t *testing.T) {
+	password := filepath.Join(t.TempDir(), "password")
+	if err := os.WriteFile(password, []byte("geheim"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, more := range map[string][]string{
+		"basic:erika": {"--user", "erika", "--password-file", password},
+		"cloud:5":     {"--cloud-id", "5"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRenewal(t)
+			m := r.mount("k-old")
+			r.look(r.letters, r.inboxes, filepath.Join(r.inboxes, "Anna"))
+			setAttribute(t, r.letters, "upload.keywords", "rot")
+			m.stop()
+			m = r.mount("k-old", more...)
+			m.says("belongs to another API key (" + keyIdentity("k-old") + ") and stays as it is: that key is still given, beside ")
+			m.stop()
+			if strings.Contains(m.said(), "renewed") {
+				t.Errorf("it says %s", m.said())
+			}
+			m = r.mount("k-old")
+			wantAttribute(t, r.letters, "upload.keywords", "rot")
+			m.stop()
+			r.knows("k-new")
+			m = r.mount("k-new")
+			m.says("the API key was renewed")
+			m.stop()
+		})
+	}
+}
+
 // Who has another profile is somebody else, even if both see the same.
 func TestKeyOfAnotherProfile(t *testing.T) {
 	r := newRenewal(t)

@@ -93,7 +93,7 @@ func (s *session) openEarlier(ctx context.Context, identity string) (*config.Dir
 	for _, b := range config.Earlier(s.settings.StateDir, s.settings.Profile, identity) {
 		d, err := takeOver(ctx, s.stderr, b.Open)
 		if err == nil {
-			if err = s.goOn(ctx, s.client, d, &b, identity); err == nil {
+			if err = s.goOn(ctx, s.client, d, &b, s.settings.Client.Credentials, identity); err == nil {
 				return d, nil
 			}
 			err = errors.Join(err, d.Close())
@@ -112,8 +112,13 @@ func (s *session) openEarlier(ctx context.Context, identity string) (*config.Dir
 	return nil, nil
 }
 
-// goOn gives state directories to other credentials, those of service, if these are of the same user.
-func (s *session) goOn(ctx context.Context, service fs.Archive, d *config.Dirs, was *config.Bound, identity string) error {
+// goOn gives state directories to other credentials, those of service, if these are of the same user. A key that is given
+// beside a user or a Cloud-ID was not renewed: a service may ignore those, and then shows the same with them.
+func (s *session) goOn(ctx context.Context, service fs.Archive, d *config.Dirs, was *config.Bound, cred apiclient.Credentials, identity string) error {
+	next, key := config.Bound{Identity: identity}, apiclient.Credentials{APIKey: cred.APIKey}.Identity()
+	if was.Caller() == key && next.Caller() == cred.Identity() {
+		return strangerError("that key is still given, beside " + next.Caller())
+	}
 	known := s.known
 	if known == nil { // before the mount
 		var err error
@@ -149,7 +154,7 @@ func (s *session) setCredentials(ctx context.Context, cfg apiclient.Config, iden
 			return err
 		}
 		defer client.Close()
-		if err := s.goOn(ctx, client, s.dirs, &was, identity); err != nil {
+		if err := s.goOn(ctx, client, s.dirs, &was, cfg.Credentials, identity); err != nil {
 			return fmt.Errorf("it is not certain that they are of the same user: %w; %s", err, mounted.ByWord(&was))
 		}
 		s.fs.Renewed(s.renewed)
