@@ -86,6 +86,9 @@ func (s *sender) refusal(r *request, resp *http.Response, as *caller) error {
 	switch {
 	case !accepted(r, resp):
 		e = refusal(r.op, resp, as)
+		if e.Status == http.StatusUnauthorized && s.proxy != "" && s.base.Scheme == "http" { // through https only the service answers
+			e.Err = errors.New("it may be the proxy that refuses them: --proxy takes USER:PASSWORD@ before the host")
+		}
 		if e.Kind == archive.KindForeign || e.Err != nil {
 			e.Proxy = s.proxy
 		}

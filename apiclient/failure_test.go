@@ -131,6 +131,17 @@ func TestRefusalsOfProxiesSayWhatHelps(t *testing.T) {
 			}
 		})
 	}
+	refuses := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) }))
+	defer refuses.Close()
+	for proxy, want := range map[string]string{
+		ProxyNone:   "credentials refused (HTTP 401)",
+		refuses.URL: "credentials refused through the proxy " + refuses.URL + " (--proxy) (HTTP 401): it may be the proxy that refuses them: --proxy takes USER:PASSWORD@ before the host",
+	} {
+		c := newClient(t, Config{BaseURL: refuses.URL, Credentials: Credentials{APIKey: testKey}, RetryFor: -1, Proxy: proxy})
+		if _, err := c.Inboxes(t.Context()); err == nil || !strings.HasSuffix(err.Error(), ": "+want) {
+			t.Errorf("with the proxy %s:\ngot  %v\nwant %s", proxy, err, want)
+		}
+	}
 	for status, want := range map[string]string{
 		"403 Forbidden":                     "it answered 403 Forbidden",
 		"407 Proxy Authentication Required": "it answered 407 Proxy Authentication Required: --proxy takes USER:PASSWORD@ before the host",

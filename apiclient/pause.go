@@ -11,7 +11,7 @@ import (
 )
 
 // errPaused is why requests end, and none is sent, during a pause.
-var errPaused = errors.New("the machine sleeps, or the mount ends")
+var errPaused = errors.New("the machine went to sleep, or the mount ended")
 
 // pause keeps a client from waiting for the service. Its zero value lets it wait.
 type pause struct {

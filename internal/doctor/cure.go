@@ -5,7 +5,6 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"strings"
 	"time"
@@ -16,7 +15,6 @@ import (
 // Cure says what may help if the service at base cannot be used.
 func Cure(base string, err error) string {
 	var distrust *tls.CertificateVerificationError
-	var unknown *net.DNSError
 	var failed *archive.Error
 	plain, encrypted := strings.CutPrefix(base, "https:")
 	switch kind := archive.KindOf(err); {
@@ -24,12 +22,10 @@ func Cure(base string, err error) string {
 		return trust(err)
 	case errors.Is(err, http.ErrSchemeMismatch):
 		return "the service speaks http: write --base-url http:" + plain
-	case errors.As(err, &failed) && failed.Proxy != "":
-		return "check --proxy (none for a service that is reached without one), --base-url and the network"
-	case errors.As(err, &unknown) && unknown.IsNotFound:
-		return "no host of the name " + unknown.Name + " is known: check --base-url and the network"
 	case kind == archive.KindUnauthorized, kind == archive.KindForbidden:
 		return "check the API key, and the user with password or the Cloud-ID that go with it"
+	case errors.As(err, &failed) && failed.Proxy != "":
+		return "check --proxy (none for a service that is reached without one), --base-url and the network"
 	case !encrypted && (kind == archive.KindInterrupted || kind == archive.KindInvalid):
 		return "if the service speaks https, write --base-url https:" + strings.TrimPrefix(base, "http:")
 	case kind == archive.KindForeign:

@@ -8,10 +8,14 @@ import (
 	"github.com/archivefs/archivefs/internal/doctor"
 )
 
-func TestCureOfANameThatIsNotKnown(t *testing.T) {
-	err := &archive.Error{Kind: archive.KindUnreachable, Err: &net.DNSError{Name: "nowhere.example", IsNotFound: true}}
-	want := "no host of the name nowhere.example is known: check --base-url and the network"
-	if got := doctor.Cure("https://nowhere.example/api/v2", err); got != want {
-		t.Errorf("got %q, want %q", got, want)
+func TestCureRepeatsNothingOfTheError(t *testing.T) {
+	for want, err := range map[string]error{
+		"check --base-url and the network":                                                           &archive.Error{Kind: archive.KindUnreachable, Err: &net.DNSError{Name: "nowhere.example", IsNotFound: true}},
+		"check the API key, and the user with password or the Cloud-ID that go with it":              &archive.Error{Kind: archive.KindUnauthorized, Proxy: "http://proxy:3128"},
+		"check --proxy (none for a service that is reached without one), --base-url and the network": &archive.Error{Kind: archive.KindUnreachable, Proxy: "http://proxy:3128"},
+	} {
+		if got := doctor.Cure("https://nowhere.example/api/v2", err); got != want {
+			t.Errorf("of %v: got %q, want %q", err, got, want)
+		}
 	}
 }
