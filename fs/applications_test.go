@@ -236,8 +236,14 @@ func TestProgramsThatACrawlerRunsDownloadNothing(t *testing.T) {
 			if err != nil {
 				t.Errorf("%s, which is none, got %q, %v", name, out, err)
 			}
-		} else if err == nil || !strings.Contains(string(out), "Permission denied") {
+			continue
+		}
+		if err == nil || !strings.Contains(string(out), "Permission denied") {
 			t.Errorf("%s got %q, %v", name, out, err)
+		}
+		why := "no document is downloaded for " + name[:min(len(name), 15)] + ", a search index" // so much of it the kernel keeps
+		if last := m.fs.Status().LastRefusals[0]; last.Path != "/Muster GmbH/Rechnungen/a.txt" || !strings.HasPrefix(last.Reason, why) {
+			t.Errorf("the status says %+v", last)
 		}
 	}
 }

@@ -94,19 +94,19 @@ func Of(pid uint32) Kind {
 	return Other
 }
 
-// Crawls reports whether a thread belongs to a crawler, to one of further names, or to what one of them runs:
-// rsnapshot runs rsync, and recollindex what reads PDFs.
-func Crawls(pid uint32, names []string) bool {
+// CrawlerOf returns the name of the crawler, or one of further names, to which a thread belongs, or which runs that:
+// rsnapshot runs rsync, and recollindex what reads PDFs. It is empty if there is none.
+func CrawlerOf(pid uint32, names []string) string {
 	process := closing.ThreadGroup(pid)
 	for process > 1 {
 		program, parent := closing.Program(process)
 		further := func(name string) bool { return program == name[:min(len(name), nameLength)] }
 		if slices.Contains(programs[Crawler], program) || slices.ContainsFunc(names, further) {
-			return true
+			return program
 		}
 		process = parent
 	}
-	return false
+	return ""
 }
 
 // hasOption reports whether an argument of a process begins with one of the options.

@@ -3,18 +3,16 @@ package content
 import (
 	"syscall"
 
+	"github.com/archivefs/archivefs/archive"
 	"github.com/archivefs/archivefs/cache"
 	"github.com/archivefs/archivefs/fs/internal/callers"
 	"github.com/archivefs/archivefs/fs/internal/errno"
 )
 
-// These refuse an open by a program that nobody waits for. Such programs read every document that they
+// ErrThumbnail and its like refuse an open by a program that nobody waits for. Such programs read every document that they
 // come across, most of them completely. A file manager then shows an icon of the file's type; an indexer
 // finds a document by its name; a backup program says which files it left out.
-var (
-	ErrThumbnail = errno.Refuse(syscall.EACCES, "no document is downloaded for a thumbnail (--thumbnails download allows it)")
-	errCrawler   = errno.Refuse(syscall.EACCES, "no document is downloaded for a search index, a backup or a virus scanner (--crawlers allows it)")
-)
+var ErrThumbnail = errno.Refuse(syscall.EACCES, "no document is downloaded for a thumbnail (--thumbnails download allows it)")
 
 // Unattended returns why a process may not open the document: that would download it for a program
 // that nobody waits for. Cached documents can be read by all.
@@ -27,11 +25,14 @@ func (f *File) Unattended(pid uint32) error {
 	if _, here := f.Env.Content.Trusted(cache.Key{Document: doc, Representation: rep}, f.Trust(rep)); here {
 		return nil
 	}
-	switch {
-	case !f.Env.downloads && callers.Of(pid) == callers.Thumbnailer:
+	if !f.Env.downloads && callers.Of(pid) == callers.Thumbnailer {
 		return ErrThumbnail
-	case !f.Env.crawlers && callers.Crawls(pid, f.Env.crawlerNames):
-		return errCrawler
+	}
+	if f.Env.crawlers {
+		return nil
+	}
+	if program := callers.CrawlerOf(pid, f.Env.crawlerNames); program != "" {
+		return errno.Refuse(syscall.EACCES, "no document is downloaded for "+archive.Printable(program)+", a search index, a backup or a virus scanner (--crawlers allows it)")
 	}
 	return nil
 }

@@ -46,11 +46,16 @@ func NewLog(log logrus.FieldLogger, now func() time.Time) *Log { return &Log{log
 
 // Of returns the errno of the error of an operation on a path. It logs the error, with the reason
 // of a refusal, unless programs cause this error all the time.
-func (l *Log) Of(op, path string, err error) syscall.Errno {
+func (l *Log) Of(op, path string, err error) syscall.Errno { return l.of(op, path, false, err) }
+
+// OfMany is Of for a refusal that many paths get one after the other, such as those of a folder: only the first is logged.
+func (l *Log) OfMany(op, path string, err error) syscall.Errno { return l.of(op, path, true, err) }
+
+func (l *Log) of(op, path string, many bool, err error) syscall.Errno {
 	errno := Of(err)
 	log := l.log.WithField("path", archive.Printable(path))
 	if refused(err, errno) {
-		if l.isNews(op, path, err.Error()) {
+		if l.isNews(op, path, many, err.Error()) {
 			log.Infof("%s refused: %v", op, err)
 		}
 		return errno
@@ -71,16 +76,19 @@ func (l *Log) Refusals() []Refusal {
 	return slices.Clone(l.last)
 }
 
-// isNews records a refusal and reports whether to log it.
-func (l *Log) isNews(op, path, why string) bool {
+// isNews records a refusal, of many with that reason only the last, and reports whether to log it.
+func (l *Log) isNews(op, path string, many bool, why string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now := l.now()
 	n := Refusal{Time: now, Operation: op, Path: "/" + archive.Printable(path), Reason: why}
-	l.last = slices.DeleteFunc(l.last, func(o Refusal) bool { return o.Path == n.Path && o.Reason == n.Reason })
+	l.last = slices.DeleteFunc(l.last, func(o Refusal) bool { return (many || o.Path == n.Path) && o.Reason == n.Reason })
 	l.last = slices.Insert(l.last, 0, n)
 	l.last = l.last[:min(len(l.last), keptRefusals)]
 	key := path + "\x00" + why
+	if many {
+		key = why
+	}
 	if at, logged := l.logged[key]; logged && now.Sub(at) < repeatAfter {
 		return false
 	}

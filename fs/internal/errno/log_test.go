@@ -98,10 +98,25 @@ func TestRefusalsAreLoggedOnceAMinute(t *testing.T) {
 	}
 }
 
+// A program that is refused every document of a folder is told of once, by the path of one.
+func TestARefusalOfManyPathsIsLoggedOnce(t *testing.T) {
+	var out bytes.Buffer
+	l := newLog(&out, time.Now)
+	for _, path := range []string{"Briefe/a.pdf", "Briefe/b.pdf"} {
+		l.OfMany("open", path, ErrArchived)
+	}
+	if text := out.String(); strings.Count(text, "\n") != 1 || !strings.Contains(text, "path=Briefe/a.pdf") {
+		t.Errorf("logged\n%s", text)
+	}
+	if last := l.Refusals(); len(last) != 1 || last[0].Path != "/Briefe/b.pdf" {
+		t.Errorf("the refusals are %+v", last)
+	}
+}
+
 func TestRefusalsRememberedAreBounded(t *testing.T) {
 	l := newLog(io.Discard, time.Now)
 	for i := range 3 * maxLogged {
-		news := l.isNews("open", fmt.Sprint(i), "no")
+		news := l.isNews("open", fmt.Sprint(i), false, "no")
 		l.mu.Lock()
 		logged, last := len(l.logged), len(l.last)
 		l.mu.Unlock()

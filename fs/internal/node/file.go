@@ -104,7 +104,7 @@ func (n *fileNode) Open(ctx context.Context, flags uint32) (fusefs.FileHandle, u
 				if errors.Is(err, content.ErrThumbnail) {
 					n.k.Pictures.Await(ctx, f.Document().ID)
 				}
-				return nil, 0, n.k.Errnos.Of("open", "", err) // without a path: logged once for a whole folder
+				return nil, 0, n.k.Errnos.OfMany("open", f.Where(), err)
 			}
 			if !f.Listed() {
 				n.k.Askers.Opened(a.PID)
