@@ -27,7 +27,11 @@ func Rests(r *spool.Record) bool {
 func WhyWaits(s *spool.Spool, r *spool.Record) string {
 	if Rests(r) {
 		at := r.Changed.Add(r.Rest).Local().Format(time.TimeOnly)
-		return "it is sent at " + at + " unless it changes (--grace), or by archivefs uploads send"
+		why := "(--grace)"
+		if r.Doubted {
+			why = "or gets another name: programs write under such names"
+		}
+		return "it is sent at " + at + " unless it changes " + why + ", or by archivefs uploads send"
 	}
 	if folder, waits := s.Get(r.Within); waits && r.Queued {
 		above := folder.Record()
