@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"regexp"
@@ -22,6 +23,15 @@ func Size(option, s string) (int64, error) {
 		return 0, WrongOption(option, "%s is a number of bytes; write for example 10GiB", strings.TrimSpace(s))
 	}
 	return int64(n), nil
+}
+
+// Rate is Size for bytes a second, zero for an empty text.
+func Rate(option, s string) (int64, error) {
+	n, err := Size(option, cmp.Or(s, "0"))
+	if err != nil {
+		return 0, WrongOption(option, "%q is no rate; write for example 500K or 2MiB", s)
+	}
+	return n, nil
 }
 
 // Date parses a day, or a moment, in the given zone.

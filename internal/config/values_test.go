@@ -2,6 +2,7 @@ package config_test
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -18,6 +19,16 @@ func wantUsage(t *testing.T, err error, option string) {
 	var usage *config.UsageError
 	if !errors.As(err, &usage) || !strings.HasPrefix(err.Error(), "--"+option+":") {
 		t.Fatalf("got error %v, want a usage error that names --%s", err, option)
+	}
+}
+
+func TestRate(t *testing.T) {
+	for text, want := range map[string]int64{"": 0, "0": 0, "500K": 500_000, "2MiB": 2 << 20, "500KB/s": -1, "1": -1} {
+		n, err := config.Rate("upload-limit", text)
+		wrong := fmt.Sprintf("--upload-limit: %q is no rate; write for example 500K or 2MiB", text)
+		if want < 0 && (err == nil || err.Error() != wrong) || want >= 0 && (n != want || err != nil) {
+			t.Errorf("%q is %d, %v", text, n, err)
+		}
 	}
 }
 

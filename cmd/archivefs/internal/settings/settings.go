@@ -267,11 +267,11 @@ func readService(c *cli.Context, s *Mount) error {
 	if c.Duration("timeout") <= 0 {
 		return config.WrongOption("timeout", "a request needs some time; write for example 30s")
 	}
-	up, err := config.Size("upload-limit", cmp.Or(c.String("upload-limit"), "0"))
+	up, err := config.Rate("upload-limit", c.String("upload-limit"))
 	if err != nil {
 		return err
 	}
-	down, err := config.Size("download-limit", cmp.Or(c.String("download-limit"), "0"))
+	down, err := config.Rate("download-limit", c.String("download-limit"))
 	if err != nil {
 		return err
 	}
