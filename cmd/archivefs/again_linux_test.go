@@ -84,7 +84,7 @@ func TestMountInThePlaceOfOneThatWasKilled(t *testing.T) {
 	defer open.Close() //nolint:errcheck // it was only read
 	s.kill()
 	s.again()
-	wantCall(t, 1, "is stale: the process behind it is gone; archivefs unmount "+s.dir+" takes it away", "status", s.dir)
+	wantCall(t, 1, "is stale: the process behind it is gone; archivefs unmount "+s.dir+" takes it away; or mount again: what is pending goes on; until then archivefs uploads list /", "uploads", "list", s.dir)
 	// Its exit status is also about mounts of other tests.
 	if _, said, _ := call(t, "doctor", "--embedded", s.dir); !strings.Contains(said, s.dir+" is stale (Transport endpoint is not connected)") {
 		t.Errorf("doctor says %s", said)

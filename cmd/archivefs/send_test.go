@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/archivefs/archivefs/cmd/archivefs/internal/mounted"
+	"github.com/archivefs/archivefs/internal/spool"
 	"github.com/archivefs/archivefs/internal/testing/fusetest"
 )
 
@@ -130,7 +131,7 @@ func TestAFileThatIsBeingWrittenIsListed(t *testing.T) {
 	wantCall(t, 0, "1 file is open", "status", dir)
 	wantCall(t, 0, "0 pending, 0 failed", "status", dir)
 	_, now, err := mounted.Status(dir)
-	if left, _ := mounted.LeftBy(now); err != nil || left != (mounted.Leftover{}) {
+	if left, _ := mounted.LeftBy(now); err != nil || left != (spool.Left{}) {
 		t.Errorf("%+v, %v; want nothing that an unmount waits for", left, err)
 	}
 	wantCall(t, 1, "no upload", "uploads", "discard", dir, now.Uploads.Open[0].ID)

@@ -68,13 +68,13 @@ func (s *session) attend(c *cli.Context, m *fs.Mount) {
 
 // inWords is the status of the mount in one line.
 func (s *session) inWords() string {
-	left := s.left()
+	left := s.spool.Left()
 	text := "mounted at " + s.settings.Mountpoint
 	if away := s.fs.Away(); away != nil {
 		text += "; " + mounted.AwayInWords(away.Refused())
 	}
-	if left.Pending.Uploads > 0 {
-		text += "; " + left.Pending.String() + " to be archived"
+	if left.Pending > 0 {
+		text += "; " + mounted.Pending(&left).String() + " to be archived"
 	}
 	if left.Failed > 0 {
 		text += fmt.Sprintf("; %s failed, see archivefs uploads list", command.Plural(left.Failed, "upload"))

@@ -71,7 +71,7 @@ func (s *session) end(m *fs.Mount) error {
 	case s.fs.Away() != nil && rest != "":
 		command.Say(s.stderr, "%s", command.Join(mounted.AwayInWords(s.fs.Away().Refused()), rest, local))
 	case ctx.Err() != nil && rest != "":
-		command.Say(s.stderr, "%s", command.Join(mounted.NotWithin(limit, s.left().InDoubt), rest, local))
+		command.Say(s.stderr, "%s", command.Join(mounted.NotWithin(limit, s.spool.Left().InDoubt), rest, local))
 	case rest != "" || local != "":
 		command.Say(s.stderr, "%s", command.Join(rest, local))
 	}
@@ -131,8 +131,8 @@ func (s *session) drain(ctx context.Context) (next bool) {
 	}
 	if bar != nil {
 		defer bar.End()
-	} else if left := s.left(); left.Pending.Uploads > 0 {
-		s.log.Infof("waiting for %s; a further signal ends the program at once", left.Pending.String())
+	} else if left := s.spool.Left(); left.Pending > 0 {
+		s.log.Infof("waiting for %s; a further signal ends the program at once", mounted.Pending(&left).String())
 	}
 	tick := time.NewTicker(command.ProgressEvery)
 	defer tick.Stop()
@@ -148,30 +148,27 @@ func (s *session) drain(ctx context.Context) (next bool) {
 				next = true
 				cancel()
 			}
-			left := s.left()
-			s.manager.Note("waiting for " + left.Pending.String())
-			if bar != nil && left.Pending.Uploads > 0 {
-				bar.Show(&left.Pending)
+			left := s.spool.Left()
+			s.manager.Note("waiting for " + mounted.Pending(&left).String())
+			if bar != nil && left.Pending > 0 {
+				bar.Show(mounted.Pending(&left))
 			}
 		}
 	}
 }
 
-// left counts what is not archived, as the next mount will find it.
-func (s *session) left() mounted.Leftover { return mounted.LeftoverOf(s.spool.Left()) }
-
 // remainder describes in one sentence what is not archived, empty if everything is or the mount
 // never was usable. next says that another process waits for it.
 func (s *session) remainder(next bool) string {
-	l := s.left()
-	if !s.usable || l.Failed == 0 && l.Pending.Uploads == 0 {
+	l := s.spool.Left()
+	if !s.usable || l.Failed == 0 && l.Pending == 0 {
 		return ""
 	}
 	goesOn := "the next mount takes them over"
 	if away := s.fs.Away(); !next {
 		goesOn = mounted.GoesOn(s.dirs.State, away != nil && away.Refused())
 	}
-	return fmt.Sprintf("%d failed and %d pending uploads are kept in %s; %s", l.Failed, l.Pending.Uploads, s.dirs.State, goesOn)
+	return fmt.Sprintf("%d failed and %d pending uploads are kept in %s; %s", l.Failed, l.Pending, s.dirs.State, goesOn)
 }
 
 // localRemainder describes in one sentence the local files, empty if there are none.
@@ -179,5 +176,5 @@ func (s *session) localRemainder() string {
 	if !s.usable {
 		return ""
 	}
-	return mounted.LocalInWords(s.left().Local, s.dirs.State)
+	return mounted.LocalInWords(s.spool.Left().Local, s.dirs.State)
 }

@@ -131,7 +131,7 @@ func (s *session) serve(c *cli.Context) (*fs.Mount, error) {
 		return nil, s.unreachable(err, s.waiting())
 	}
 	if away := s.fs.Away(); away != nil {
-		s.log.Warnf("the archive service at %s is away; until it answers the mount shows the last listings: %s",
+		s.warn("the archive service at %s is away; until it answers the mount shows the last listings: %s",
 			s.client.BaseURL(), away.Text)
 	}
 	s.tellLeftBehind()

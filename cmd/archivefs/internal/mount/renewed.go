@@ -102,7 +102,7 @@ func (s *session) openEarlier(ctx context.Context, identity string) (*config.Dir
 		var stranger strangerError
 		switch isUsed := errors.As(err, &used); {
 		case isUsed && used.Mountpoint != "" && !used.Ending, errors.As(err, &stranger):
-			s.log.Warnf("%s belongs to another API key (%s) and stays as it is: %v; %s", b.State, b.Caller(), err, mounted.ByWord(&b))
+			s.warn("%s belongs to another API key (%s) and stays as it is: %v; %s", b.State, b.Caller(), err, mounted.ByWord(&b))
 		case isUsed:
 			return nil, err
 		default:

@@ -252,6 +252,14 @@ func (s *session) unreachable(err error, waiting string) error {
 	return fmt.Errorf("cannot use the archive service at %s: %w; %s", base, err, command.Join(doctor.Cure(base, err), waiting))
 }
 
+// warn tells the log of something, and whoever typed --daemon, as long as the mount begins.
+func (s *session) warn(format string, args ...any) {
+	s.log.Warnf(format, args...)
+	if s.background {
+		command.Say(s.stderr, format, args...)
+	}
+}
+
 // tellLeftBehind warns of pending uploads for the service in other state directories: this mount
 // does not send them.
 func (s *session) tellLeftBehind() {
@@ -259,15 +267,15 @@ func (s *session) tellLeftBehind() {
 		return // its archive has one directory
 	}
 	for _, l := range mounted.LeftBehindAt(s.client.BaseURL(), s.dirs.State) {
-		s.log.Warnf("%s; %s", l.InWords(), command.Join(mounted.Reach(l.State), mounted.ByWord(&l.Bound)))
+		s.warn("%s; %s", l.InWords(), command.Join(mounted.Reach(l.State), mounted.ByWord(&l.Bound)))
 	}
 }
 
 // waiting describes pending uploads in the state directory of a mount that fails to start, empty if
 // there are none.
 func (s *session) waiting() string {
-	left := s.left()
-	n := left.Failed + left.Pending.Uploads
+	left := s.spool.Left()
+	n := left.Failed + left.Pending
 	if n == 0 {
 		return ""
 	}

@@ -14,21 +14,13 @@ import (
 	"github.com/archivefs/archivefs/internal/spool"
 )
 
-// Leftover counts what is not archived.
-type Leftover struct {
-	Pending command.Backlog // pending: continue at the next mount
-	InDoubt int             // of them, may still arrive at the service
-	Failed  int             // failed: somebody must decide
-	Local   int             // local files with content
-}
-
-// LeftoverOf is what a spool still has.
-func LeftoverOf(l spool.Left) Leftover {
-	return Leftover{Pending: command.Backlog{Uploads: l.Pending, Bytes: l.Bytes}, InDoubt: l.InDoubt, Failed: l.Failed, Local: l.Local}
+// Pending are the uploads that continue at the next mount.
+func Pending(l *spool.Left) *command.Backlog {
+	return &command.Backlog{Uploads: l.Pending, Bytes: l.Bytes}
 }
 
 // StaysInWords describes failed uploads and local files, empty if there are none.
-func (l *Leftover) StaysInWords(state string) string {
+func StaysInWords(l *spool.Left, state string) string {
 	return command.Join(failedInWords(l.Failed, state), LocalInWords(l.Local, state))
 }
 
@@ -59,13 +51,14 @@ func failedInWords(n int, state string) string {
 
 // LeftBy is what a mount would leave now. It is stuck if everything was tried and waits for a
 // retry, and nothing may still arrive.
-func LeftBy(status *fs.Status) (left Leftover, stuck bool) {
-	left, stuck = Leftover{Failed: status.Uploads.Failed(), Local: len(status.Uploads.Locals)}, status.Uploads.Sending == 0
+func LeftBy(status *fs.Status) (left spool.Left, stuck bool) {
+	left, stuck = spool.Left{Failed: status.Uploads.Failed(), Local: len(status.Uploads.Locals)}, status.Uploads.Sending == 0
 	for _, u := range status.Uploads.List {
 		if u.State != fs.StatePending {
 			continue
 		}
-		left.Pending.Add(u.Size)
+		left.Pending++
+		left.Bytes += u.Size
 		if u.InDoubt {
 			left.InDoubt++
 		}
@@ -97,8 +90,7 @@ func lastAt(dir string) string {
 	if state, err := config.StateAt(at); err == nil {
 		if by := config.UsedBy(state); by != nil && by.Ending {
 			left, _ := spool.LeftIn(SpoolOf(state))
-			pending := LeftoverOf(left).Pending
-			return fmt.Sprintf("the process of the last mount%s goes on with %s", by.Process(), &pending)
+			return fmt.Sprintf("the process of the last mount%s goes on with %s", by.Process(), Pending(&left))
 		}
 	}
 	for _, l := range LeftBehindAt("", "") {

@@ -88,8 +88,8 @@ func CheckMountpoint(dir string, nonempty bool) error {
 		return fmt.Errorf("%s is not a directory; name one to mount at", dir)
 	}
 	if _, status, err := Status(dir); err == nil {
-		if left, _ := LeftBy(status); left.Pending.Uploads > 0 { // an unmount may be waiting for them
-			return fmt.Errorf("an archive is mounted at %s already, and has %s to send; archivefs unmount %s waits for them: mount again when it has ended", dir, &left.Pending, dir)
+		if left, _ := LeftBy(status); left.Pending > 0 { // an unmount may be waiting for them
+			return fmt.Errorf("an archive is mounted at %s already, and has %s to send; archivefs unmount %s waits for them: mount again when it has ended", dir, Pending(&left), dir)
 		}
 		return fmt.Errorf("an archive is mounted at %s already; unmount it first: archivefs unmount %s", dir, dir)
 	}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/archivefs/archivefs/cmd/archivefs/internal/command"
 	"github.com/archivefs/archivefs/fs"
+	"github.com/archivefs/archivefs/internal/config"
 	"github.com/archivefs/archivefs/internal/doctor"
 )
 
@@ -72,7 +73,11 @@ func Status(dir string) ([]byte, *fs.Status, error) {
 	text, err := os.ReadFile(filepath.Join(dir, ".archivefs", "status.json")) //nolint:gosec // the user names it
 	switch {
 	case errors.Is(err, syscall.ENOTCONN):
-		return nil, nil, fmt.Errorf("the mount at %s is stale: the process behind it is gone; archivefs unmount %s takes it away", dir, doctor.Quoted(dir))
+		stale := fmt.Sprintf("the mount at %s is stale: the process behind it is gone; archivefs unmount %s takes it away", dir, doctor.Quoted(dir))
+		if state, err := config.StateAt(BehindLinks(dir)); err == nil {
+			stale += "; or " + GoesOn(state, false)
+		}
+		return nil, nil, errors.New(stale)
 	case errors.Is(err, os.ErrPermission):
 		return nil, nil, fmt.Errorf(
 			"%s is not open to you; if an archive is mounted there, only its user can use it (root can unmount it with umount %s)", dir, doctor.Quoted(dir))

@@ -87,7 +87,7 @@ func unmount(c *cli.Context) error {
 		}
 	}
 	left, _ := mounted.LeftBy(status)
-	if stays := left.StaysInWords(status.StateDir); stays != "" {
+	if stays := mounted.StaysInWords(&left, status.StateDir); stays != "" {
 		command.Say(c.App.ErrWriter, "%s", stays)
 	}
 	return waitForEnd(c.Context, status.PID, here, drain+endPatience)
@@ -124,9 +124,9 @@ func waitForUploads(ctx context.Context, dir string, limit time.Duration, stderr
 			return false, err
 		}
 		left, stuck := mounted.LeftBy(status)
-		kept := mounted.KeptInWords(status.StateDir, &left.Pending, status.Cure != "")
+		kept := mounted.KeptInWords(status.StateDir, mounted.Pending(&left), status.Cure != "")
 		switch {
-		case left.Pending.Uploads == 0:
+		case left.Pending == 0:
 			return false, nil
 		case status.Health == fs.HealthAway:
 			command.Say(stderr, "%s; %s", mounted.AwayInWords(status.Cure != ""), kept)
@@ -135,14 +135,14 @@ func waitForUploads(ctx context.Context, dir string, limit time.Duration, stderr
 			command.Say(stderr, "the service cannot take everything now; %s", kept)
 			return true, nil
 		case ctx.Err() != nil:
-			return false, fmt.Errorf("%s is still mounted, and sends %s; unmount --force does not wait", dir, &left.Pending)
+			return false, fmt.Errorf("%s is still mounted, and sends %s; unmount --force does not wait", dir, mounted.Pending(&left))
 		case wait.Err() != nil:
 			command.Say(stderr, "%s; %s", mounted.NotWithin(limit, left.InDoubt), kept)
 			return true, nil
 		case bar != nil:
-			bar.Show(&left.Pending)
+			bar.Show(mounted.Pending(&left))
 		case first:
-			command.Say(stderr, "waiting for %s", &left.Pending)
+			command.Say(stderr, "waiting for %s", mounted.Pending(&left))
 		}
 		select {
 		case <-tick.C:
@@ -162,19 +162,19 @@ func sayKept(c *cli.Context, dir string, err error) error {
 		return nil // it cannot be found
 	}
 	bound := config.Bound{State: state}
-	found, err := spool.LeftIn(mounted.SpoolOf(state))
+	left, err := spool.LeftIn(mounted.SpoolOf(state))
 	if err != nil {
 		return nil // this user may not read it
 	}
-	left, pending := mounted.LeftoverOf(found), ""
+	pending := ""
 	switch {
-	case left.Pending.Uploads == 0:
+	case left.Pending == 0:
 	case bound.Busy():
-		pending = fmt.Sprintf("its process goes on with %s; what it does not archive is kept in %s for the next mount", &left.Pending, state)
+		pending = fmt.Sprintf("its process goes on with %s; what it does not archive is kept in %s for the next mount", mounted.Pending(&left), state)
 	default:
-		pending = mounted.KeptInWords(state, &left.Pending, false)
+		pending = mounted.KeptInWords(state, mounted.Pending(&left), false)
 	}
-	if kept := command.Join(pending, left.StaysInWords(state)); kept != "" {
+	if kept := command.Join(pending, mounted.StaysInWords(&left, state)); kept != "" {
 		command.Say(c.App.ErrWriter, "%s", kept)
 	}
 	return nil

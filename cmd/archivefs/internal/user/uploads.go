@@ -222,7 +222,11 @@ func (m *mountedUploads) retry(u *fs.UploadInfo) error {
 	if u.Incomplete {
 		value = xattr.RetryIncomplete
 	}
-	if err := unix.Setxattr(path, "user.archive.retry", []byte(value), 0); err != nil {
+	err = unix.Setxattr(path, "user.archive.retry", []byte(value), 0)
+	switch {
+	case errors.Is(err, syscall.EBUSY):
+		return errors.New("it is being sent")
+	case err != nil:
 		return fmt.Errorf("retry: %w", err)
 	}
 	return nil
