@@ -286,10 +286,16 @@ func (v *delivery) attempt(ctx context.Context, f *File, up *spool.Upload) (wait
 	if f.Pending() != up || f.gone() || !up.Record().Queued {
 		return false, background.ErrMoot // changed or removed meanwhile
 	}
-	if up.State() == spool.Created { // recalled for a change that has not begun
-		if err := v.recommitLocked(f, up); err != nil {
-			return !errors.Is(err, background.ErrMoot), err
+	if up.State() == spool.Created { // recalled for a change
+		var changed *spool.StateError
+		switch err := up.Recommit(); {
+		case errors.As(err, &changed): // somebody has begun, and their close decides
+			return false, background.ErrMoot
+		case err != nil:
+			v.s.Service.Failures.Add("archive", up, f.Where(), err)
+			return true, err
 		}
+		f.happened(onQueue)
 	}
 	d, _ := f.Place()
 	if err := v.leaveQueuedFolder(up, d); err != nil {
@@ -360,23 +366,6 @@ func (v *delivery) KeepLocked(f *File, up *spool.Upload, why error) {
 	}
 	f.happened(onAnswer)
 	v.giveUpLocked(f, up)
-}
-
-// recommitLocked undoes a recall. If somebody has begun to change the file it returns
-// background.ErrMoot, and their close decides.
-// +checklocks:f.Commit
-func (v *delivery) recommitLocked(f *File, up *spool.Upload) error {
-	err := up.Recommit()
-	var changed *spool.StateError
-	switch {
-	case errors.As(err, &changed):
-		return background.ErrMoot
-	case err != nil:
-		v.s.Service.Failures.Add("archive", up, f.Where(), err)
-		return err
-	}
-	f.happened(onQueue)
-	return nil
 }
 
 // leaveQueuedFolder gives an upload the id of its folder if that was created while the file was put

@@ -37,11 +37,12 @@ func (d *doubts) plan(up *spool.Upload, now time.Time) {
 	}
 }
 
+// planned plans the next look. What was cut off is in the queue anyway, and waits for none.
 func (d *doubts) planned(up *spool.Upload, now time.Time) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	r := up.Record()
-	if r.State != spool.Failed || r.Visible || r.Directory {
+	if r.State != spool.Failed && !unanswered(&r) || r.Visible || r.Directory {
 		delete(d.looks, up)
 		return false
 	}
@@ -51,13 +52,6 @@ func (d *doubts) planned(up *spool.Upload, now time.Time) bool {
 	}
 	d.looks[up] = next
 	return next != look{}
-}
-
-// cutOff takes in an upload whose close an earlier mount never answered.
-func (d *doubts) cutOff(up *spool.Upload) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.looks[up] = look{}
 }
 
 func (d *doubts) has(up *spool.Upload) bool {

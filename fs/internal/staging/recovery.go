@@ -45,7 +45,7 @@ func Recover(s *Area) {
 		case r.State == spool.Failed:
 			s.doubts.plan(up, s.Service.Now())
 		case r.State == spool.Sending, r.State == spool.Committed:
-			s.doubts.cutOff(up)
+			s.doubts.planned(up, s.Service.Now())
 			s.Queue.Add(up)
 		}
 	}
