@@ -15,7 +15,6 @@ import (
 	"github.com/archivefs/archivefs/cmd/archivefs/internal/running"
 	"github.com/archivefs/archivefs/cmd/archivefs/internal/settings"
 	"github.com/archivefs/archivefs/fs"
-	"github.com/archivefs/archivefs/internal/doctor"
 )
 
 // statusEvery is how often the service manager gets the status of the mount, if it has changed.
@@ -171,10 +170,4 @@ func (s *session) rereadPeople(ctx context.Context) error {
 	}
 	s.fs.PeopleChanged()
 	return nil
-}
-
-// cureOfRefusal says what to do when the service refuses the credentials.
-func cureOfRefusal(dir string, pid int) string {
-	return fmt.Sprintf("put valid credentials where it has them from (archivefs login, or a file), then kill -HUP %d; archivefs uploads retry %s sends what failed",
-		pid, doctor.Quoted(dir))
 }

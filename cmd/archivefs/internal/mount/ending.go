@@ -62,7 +62,10 @@ func (s *session) end(m *fs.Mount) error {
 	if m != nil {
 		m.Abort() // before the stores are closed
 	}
-	rest, local := s.remainder(next), s.localRemainder()
+	rest, local := s.remainder(next), ""
+	if s.usable {
+		local = mounted.LocalInWords(s.spool.Left().Local, s.dirs.State)
+	}
 	switch {
 	case hurry.Err() != nil: // uploads may still use the stores
 		return errors.Join(err, errors.New(command.Join("ended at once", rest, local)))
@@ -169,12 +172,4 @@ func (s *session) remainder(next bool) string {
 		goesOn = mounted.GoesOn(s.dirs.State, away != nil && away.Refused())
 	}
 	return fmt.Sprintf("%d failed and %d pending uploads are kept in %s; %s", l.Failed, l.Pending, s.dirs.State, goesOn)
-}
-
-// localRemainder describes in one sentence the local files, empty if there are none.
-func (s *session) localRemainder() string {
-	if !s.usable {
-		return ""
-	}
-	return mounted.LocalInWords(s.spool.Left().Local, s.dirs.State)
 }

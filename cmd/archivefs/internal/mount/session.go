@@ -88,7 +88,8 @@ func (s *session) open(ctx context.Context) error {
 	}
 	o := s.settings.Fs
 	if !s.settings.Embedded {
-		o.Cure = cureOfRefusal(s.settings.Mountpoint, os.Getpid())
+		o.Cure = fmt.Sprintf("put valid credentials where it has them from (archivefs login, or a file), then kill -HUP %d; archivefs uploads retry %s sends what failed",
+			os.Getpid(), doctor.Quoted(s.settings.Mountpoint))
 	}
 	o.Herald = s.herald
 	if s.settings.People != nil {

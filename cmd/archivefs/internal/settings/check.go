@@ -99,17 +99,12 @@ func WrongValues(files config.Files) (problems config.Problems) {
 	}
 	for _, profile := range append([]string{""}, files.Profiles()...) {
 		values := config.Merge(files.Layers(profile), Alternatives)
-		if profile == "" && len(files.Profiles()) > 0 && !namesService(values) {
+		if profile == "" && len(files.Profiles()) > 0 && values["base-url"].Text == "" && values["embedded"].Text != "true" { // no service to mount
 			continue
 		}
 		problems = append(problems, wrongTogether(profile, values)...)
 	}
 	return problems
-}
-
-// namesService reports whether options say which service to mount.
-func namesService(values config.Layer) bool {
-	return values["base-url"].Text != "" || values["embedded"].Text == "true"
 }
 
 // wrongTogether returns the errors of the options of a profile together. After each error it

@@ -2,12 +2,10 @@ package user
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -55,7 +53,7 @@ func unmount(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	if c.Bool("force") && isMounted(dir) {
+	if _, there := mounted.At(dir); there && c.Bool("force") {
 		return sayKept(c, dir, unmountByForce(c, dir))
 	}
 	_, _, err = mounted.Status(dir)
@@ -78,8 +76,14 @@ func unmount(c *cli.Context) error {
 	if err == nil {
 		err = mounted.Fusermount(c.Context, false, dir)
 	}
+	var busy *mounted.BusyError
+	if errors.As(err, &busy) { // the programs that prevent it may wait for the service
+		if _, status, serr := mounted.Status(dir); serr == nil {
+			busy.Silent = silence(status.Requests)
+		}
+	}
 	if err != nil {
-		return withSilence(err, dir)
+		return err
 	}
 	if rest { // it was waited for
 		if mark, err := config.Hasten(status.StateDir); err == nil { // else it is waited for once more
@@ -91,17 +95,6 @@ func unmount(c *cli.Context) error {
 		command.Say(c.App.ErrWriter, "%s", stays)
 	}
 	return waitForEnd(c.Context, status.PID, here, drain+endPatience)
-}
-
-// withSilence adds to the error of an unmount that programs prevent that these may wait for the service.
-func withSilence(err error, dir string) error {
-	var busy *mounted.BusyError
-	if errors.As(err, &busy) {
-		if _, status, serr := mounted.Status(dir); serr == nil {
-			busy.Silent = silence(status.Requests)
-		}
-	}
-	return err
 }
 
 // endPatience is how long the process of a mount may take to end, in addition to its uploads.
@@ -210,20 +203,13 @@ func isZombie(pid int) bool {
 	return strings.HasPrefix(string(stat[strings.LastIndexByte(string(stat), ')')+1:]), " Z")
 }
 
-// isMounted reports whether an archive is mounted at dir. It asks the kernel, because the mount may
-// not answer.
-func isMounted(dir string) bool {
-	_, ok := mounted.At(dir)
-	return ok
-}
-
 // unmountByForce ends a mount that may hang: it aborts the connection to the kernel or, if the user
 // may not do that, kills the process. A mount that was only detached could hang for ever, where
 // nobody finds it.
 func unmountByForce(c *cli.Context, dir string) error {
 	here, _ := mounted.At(dir)
 	if err := mounted.AbortMount(here); err != nil {
-		pid, perr := mountProcess(c.Context, dir)
+		pid, perr := mountProcess(dir)
 		if perr == nil { // first, because a service manager starts a process that is killed again
 			perr = mounted.DetachMount(c.Context, dir)
 		}
@@ -255,39 +241,15 @@ func fuseDescriptors(pid int) (n int) {
 	return n
 }
 
-// mountProcess is the process of the mount at dir. Another process looks it up, because a caller of
-// a mount that hangs cannot be killed.
-func mountProcess(ctx context.Context, dir string) (pid int, err error) {
-	ctx, cancel := context.WithTimeout(ctx, mounted.MountLimit)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, "cat", "--", filepath.Join(dir, ".archivefs", "status.json")) //nolint:gosec // a path
-	cmd.WaitDelay = time.Second
-	type answer struct {
-		text []byte
-		err  error
+// mountProcess is the process of the mount at dir, as its state directory has it: the mount may not answer.
+func mountProcess(dir string) (pid int, err error) {
+	state, err := config.StateAt(mounted.BehindLinks(dir))
+	if err != nil {
+		return 0, err
 	}
-	answers := make(chan answer, 1)
-	go func() {
-		text, err := cmd.Output()
-		answers <- answer{text, err}
-	}()
-	select {
-	case a := <-answers:
-		var status fs.Status
-		if ctx.Err() != nil {
-			return 0, mounted.ErrSilent
-		}
-		if a.err != nil {
-			return 0, fmt.Errorf("read %s: %w", cmd.Args[2], a.err)
-		}
-		if err := json.Unmarshal(a.text, &status); err != nil {
-			return 0, err
-		}
-		if fuseDescriptors(status.PID) == 0 {
-			return 0, errors.New("it is in a container")
-		}
-		return status.PID, nil
-	case <-ctx.Done():
-		return 0, mounted.ErrSilent
+	by := config.UsedBy(state)
+	if by == nil || fuseDescriptors(by.PID) == 0 {
+		return 0, errors.New("it is not known, or in a container")
 	}
+	return by.PID, nil
 }

@@ -147,13 +147,11 @@ func RetryCommand() *cli.Command {
 			"The command waits for the outcome, unless the service does not answer, or may still be busy with\n" +
 			"an earlier attempt: then the uploads stay pending, with the reason, and are retried. Exit status\n" +
 			"1 says that not all of them are archived.",
-		Flags:  append([]cli.Flag{incompleteFlag()}, settings.PlaceFlags()...),
+		Flags: append([]cli.Flag{
+			&cli.BoolFlag{Name: "incomplete", Usage: "send incomplete files, too, as they are; needs their IDs"},
+		}, settings.PlaceFlags()...),
 		Action: retryUploads,
 	}
-}
-
-func incompleteFlag() cli.Flag {
-	return &cli.BoolFlag{Name: "incomplete", Usage: "send incomplete files, too, as they are; needs their IDs"}
 }
 
 func retryUploads(c *cli.Context) error {
@@ -380,7 +378,9 @@ func UploadsAt(c *cli.Context, operand string) (dir string, place uploadPlace, e
 	}
 	status, err := mounted.UploadsStatus(dir)
 	if err == nil {
-		return dir, mountedAt(dir, status), nil
+		list := status.Uploads.All()
+		slices.SortFunc(list, func(a, b fs.UploadInfo) int { return strings.Compare(a.ID, b.ID) })
+		return dir, &mountedUploads{dir: dir, state: status.StateDir, list: list}, nil
 	}
 	if _, none := config.BoundTo(dir); none != nil {
 		return "", nil, err
@@ -393,17 +393,10 @@ func UploadsAt(c *cli.Context, operand string) (dir string, place uploadPlace, e
 	return dir, place, err
 }
 
-// mountedUploads are the uploads of a mount, read from its control directory.
+// mountedUploads are the uploads of a mount, read from its control directory, and its open and local files, oldest first.
 type mountedUploads struct {
 	dir, state string
 	list       []fs.UploadInfo
-}
-
-// mountedAt are the uploads of the mount at dir, and its open and local files, oldest first.
-func mountedAt(dir string, status *fs.Status) *mountedUploads {
-	list := status.Uploads.All()
-	slices.SortFunc(list, func(a, b fs.UploadInfo) int { return strings.Compare(a.ID, b.ID) })
-	return &mountedUploads{dir: dir, state: status.StateDir, list: list}
 }
 
 func (m *mountedUploads) List() []fs.UploadInfo { return m.list }
