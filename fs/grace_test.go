@@ -274,6 +274,10 @@ func TestADoubtfulNameWaitsForItsRename(t *testing.T) {
 			at := s.path("Muster GmbH", "Briefe")
 			must(t, put(filepath.Join(at, name), "neu"))
 			s.wantHolds(t, s.letters)
+			heals(t, "it says why it waits", func() bool {
+				list := s.uploads()
+				return len(list) == 1 && strings.HasPrefix(list[0].Error, "it is sent at ") && strings.Contains(list[0].Error, "programs write under such names")
+			})
 			must(t, os.Rename(filepath.Join(at, name), at+"/brief.txt"))
 			s.wantHolds(t, s.letters, "brief.txt=neu") // at once: the rename returns the outcome
 			must(t, put(filepath.Join(at, name), "noch eins"))

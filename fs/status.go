@@ -254,7 +254,7 @@ func (f *FileSystem) Status() Status {
 		info.Sent = up.Sent()
 		if r.Rest > 0 {
 			if info.Open, _ = f.staging.Holder(up).Writing(); info.Open {
-				info.Error = "a program has it open: it is not sent before it is closed (--grace)"
+				info.Error = "a program has it open: it is not sent before it is closed"
 			}
 		}
 		if info.State == string(spool.Failed) && s.Health == HealthOK {

@@ -127,7 +127,9 @@ func (h *Handle) Closed(pid uint32, mounts *closing.Mounts) (ends bool, err erro
 		fallthrough
 	case closing.Unknown: // RELEASE finishes the file
 		err := h.answer(up)
-		h.perhapsEnded()
+		h.File.Mu.Lock()
+		h.perhaps = true
+		h.File.Mu.Unlock()
 		return false, err
 	case closing.Inherited:
 		err := h.answer(up)
@@ -348,10 +350,7 @@ func (h *Handle) amongOthers() bool {
 	f := h.File
 	f.Mu.Lock()
 	defer f.Mu.Unlock()
-	if h.writing {
-		return f.writing > 1
-	}
-	return f.writing > 0
+	return f.writing > 1 || f.writing == 1 && !h.writing
 }
 
 // answer makes the bytes durable for a close that returns success before the file is finished: from
@@ -384,17 +383,10 @@ func (h *Handle) outcome() error {
 	f := h.File
 	f.Mu.Lock()
 	defer f.Mu.Unlock()
-	if h.writing && f.phase.needsRetry() {
+	if h.writing && (f.phase == failed || f.phase == lost) {
 		return errFailed
 	}
 	return nil
-}
-
-// perhapsEnded records a close that may have been the last one of the handle.
-func (h *Handle) perhapsEnded() {
-	h.File.Mu.Lock()
-	defer h.File.Mu.Unlock()
-	h.perhaps = true
 }
 
 // stopWriting records that the program has closed the handle, and reports whether other handles are

@@ -103,6 +103,3 @@ func phaseOf(up *spool.Upload) phase {
 func (p phase) unfinished() bool {
 	return p == dirty || p == promised || p == spoiled || p == broken
 }
-
-// needsRetry reports whether the bytes failed and are not archived without a retry.
-func (p phase) needsRetry() bool { return p == failed || p == lost }

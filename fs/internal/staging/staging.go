@@ -130,7 +130,7 @@ func New(c Config, now func() time.Time) *Area {
 	}
 	s.Delivery, s.Placing, s.Folders = delivery{s}, placing{s}, queuedFolders{s}
 	s.Queue = background.New(s.People.queued(s.attempt), s.deliverable, whose, now)
-	s.doubts.look, s.doubts.discard, s.doubts.looks = s.Queue.Add, s.Discard, map[*spool.Upload]look{}
+	s.doubts = doubts{look: s.Queue.Add, discard: s.Discard, looks: map[*spool.Upload]look{}}
 	s.Queue.Busy = func() bool { return time.Since(time.Unix(0, s.queued.Load())) < busy }
 	return s
 }

@@ -243,12 +243,13 @@ func fuseDescriptors(pid int) (n int) {
 
 // mountProcess is the process of the mount at dir, as its state directory has it: the mount may not answer.
 func mountProcess(dir string) (pid int, err error) {
-	state, err := config.StateAt(mounted.BehindLinks(dir))
+	dir = mounted.BehindLinks(dir)
+	state, err := config.StateAt(dir)
 	if err != nil {
 		return 0, err
 	}
 	by := config.UsedBy(state)
-	if by == nil || fuseDescriptors(by.PID) == 0 {
+	if by == nil || by.Mountpoint != dir || fuseDescriptors(by.PID) == 0 {
 		return 0, errors.New("it is not known, or in a container")
 	}
 	return by.PID, nil
