@@ -132,11 +132,9 @@ func (m *mounted) spooled(change func(*spool.Spool)) {
 // accepted puts a file into the spool as a close does.
 func accepted(t testing.TB, s *spool.Spool, r spool.Record) *spool.Upload {
 	t.Helper()
-	r.Queued = true
 	up := get(s.Create(r))(t)
 	get(up.WriteAt([]byte("Inhalt"), 0))(t)
-	must(t, up.Update(func(r *spool.Record) { r.Queued = true }))
-	must(t, up.Commit())
+	must(t, up.Commit(true, func(*spool.Record) {}))
 	return up
 }
 

@@ -32,7 +32,7 @@ func (k Kept) puts(t *testing.T, r spool.Record, text string) *spool.Upload {
 		_, err = up.WriteAt([]byte(text), 0)
 	}
 	if err == nil {
-		err = up.CommitAs(func(r *spool.Record) { r.Queued = true })
+		err = up.Commit(true, func(*spool.Record) {})
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -54,7 +54,7 @@ func marshal(t *testing.T, r spool.Record) []byte {
 func cutOff(t *testing.T, dir string, up *spool.Upload) {
 	t.Helper()
 	r := up.Record()
-	r.State, r.SentID, r.SentName, r.SentSHA256 = spool.Sending, "archivefs-1", r.Name, r.SHA256
+	r.State, r.SentID, r.SentName, r.SentSHA256 = spool.Delivering, "archivefs-1", r.Name, r.SHA256
 	spooltest.Rewrite(t, dir, r.ID, func([]byte) []byte { return marshal(t, r) })
 }
 
@@ -100,7 +100,7 @@ func TestKeptLocalFiles(t *testing.T) {
 		if err == nil {
 			_, err = up.WriteAt([]byte(text), 0)
 		}
-		if err := errors.Join(err, up.Keep()); err != nil {
+		if err := errors.Join(err, up.Keep("", func(*spool.Record) {})); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -238,7 +238,7 @@ func (f *FileSystem) Status() Status {
 	}
 	for _, up := range f.staging.Spool.List() {
 		r := up.Record()
-		if r.StaysHere() {
+		if r.State == spool.Local {
 			s.Uploads.Local++
 		}
 		if holdsHere(up, &r) {

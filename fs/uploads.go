@@ -32,7 +32,7 @@ func (k Kept) List() []UploadInfo {
 			list = append(list, localInfo(k.Spool, up, &r))
 		case listed(&r):
 			info := uploadInfo(k.Spool, up, &r)
-			if r.State == spool.Sending {
+			if r.State.InFlight() {
 				info.Error = cmp.Or(info.Error, mayBeArchived)
 			}
 			list = append(list, info)
@@ -85,15 +85,17 @@ func (k Kept) find(id string) (*spool.Upload, error) {
 // listed reports whether a file of the spool waits for the archive or for a decision. Local files do
 // not.
 func listed(r *spool.Record) bool {
-	return r.State != spool.Confirmed && (r.State != spool.Created || r.Queued)
+	return r.State != spool.Confirmed && (!r.State.Written() || r.State.InQueue())
 }
 
 // holdsHere reports whether it is a local file with content, which may be somebody's work.
-func holdsHere(up *spool.Upload, r *spool.Record) bool { return r.StaysHere() && up.Size() > 0 }
+func holdsHere(up *spool.Upload, r *spool.Record) bool {
+	return r.State == spool.Local && up.Size() > 0
+}
 
 // isOpen reports whether a program is writing a file of a running mount, which is to be archived.
 func isOpen(up *spool.Upload, r *spool.Record) bool {
-	return r.State == spool.Created && !r.Closed && !r.Queued && !staging.StaysHere(r) && up.Size() > 0
+	return (r.State == spool.Created || r.State.Due()) && !staging.StaysHere(r) && up.Size() > 0
 }
 
 // openInfo describes a file that a program is writing.
@@ -132,20 +134,20 @@ func uploadName(r *spool.Record) string {
 
 func uploadInfo(s *spool.Spool, up *spool.Upload, r *spool.Record) UploadInfo {
 	state, reason := StatePending, staging.WhyWaits(s, r)
-	if r.State == spool.Failed {
+	if r.State.IsFailed() {
 		state = "failed"
 	}
 	return UploadInfo{
 		ID: r.ID, State: state, Path: archive.Printable(r.Path + "/" + r.Name), Size: up.Size(),
 		Changed: r.Changed, Directory: r.Directory, Inbox: r.Inbox, Incomplete: r.Incomplete(), Never: neverSent(up, r),
-		Rests: staging.Rests(r), Waits: r.Queued && reason != "" && !staging.Rests(r), InDoubt: r.WaitsInDoubt(), Error: archive.Printable(reason),
+		Rests: staging.Rests(r), Waits: r.State.InQueue() && reason != "" && !staging.Rests(r), InDoubt: r.WaitsInDoubt(), Error: archive.Printable(reason),
 	}
 }
 
 // neverSent returns why an upload cannot be sent as it is, empty where it can.
 func neverSent(up *spool.Upload, r *spool.Record) string {
 	switch {
-	case up.Broken():
+	case r.State == spool.Unusable:
 		return "only its bytes are left"
 	case staging.StaysHere(r):
 		return "its name is a temporary one"

@@ -20,7 +20,7 @@ func BenchmarkCommit(b *testing.B) {
 			b.Fatal(err)
 		}
 		must(b, u.Close())
-		must(b, u.Commit())
+		must(b, commit(u))
 		must(b, u.Remove())
 	}
 }

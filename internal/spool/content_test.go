@@ -31,7 +31,7 @@ func TestRandomWritesAgainstAModel(t *testing.T) {
 				must(t, u.Truncate(int64(size)))
 				model = append(model, make([]byte, max(0, size-len(model)))...)[:size]
 			case 1:
-				must(t, u.Sync())
+				must(t, u.Sync(false))
 			case 2: // anywhere
 				model = write(t, u, model, rng.IntN(4000), random(rng))
 			default: // at the end, as most programs write
@@ -42,7 +42,7 @@ func TestRandomWritesAgainstAModel(t *testing.T) {
 				t.Fatalf("seed %d: %d bytes in %d files, want %d in 1", seed, used, files, len(model))
 			}
 		}
-		must(t, u.Commit())
+		must(t, commit(u))
 		if r := u.Record(); r.SHA256 != sum(string(model)) || r.Size != int64(len(model)) {
 			t.Fatalf("seed %d: checksum %s of %d bytes, want %s of %d", seed, r.SHA256, r.Size, sum(string(model)), len(model))
 		}
@@ -103,7 +103,7 @@ func TestConcurrentWriters(t *testing.T) {
 	})
 	wg.Wait()
 	must(t, u.Close())
-	must(t, u.Commit())
+	must(t, commit(u))
 	var want []byte
 	for i := range 64 {
 		want = append(want, bytes.Repeat([]byte{byte(i)}, block)...)
@@ -163,7 +163,7 @@ func TestReserve(t *testing.T) {
 	if free, err := s.Free(); err != nil || free != 0 {
 		t.Fatalf("below the reserve %d bytes are free, %v", free, err)
 	}
-	must(t, u.Commit()) // what was accepted can be finished
+	must(t, commit(u)) // what was accepted can be finished
 	disk = 3000
 	must(t, s.budget.take(1500, 0))
 	if free, err := s.Free(); err != nil || free != 500 {
@@ -297,14 +297,14 @@ func TestRemovedWhileOpen(t *testing.T) {
 		t.Fatalf("write to a removed file that is open: %v", err)
 	}
 	wantContent(t, u, []byte("abcdef"))
-	must(t, u.Sync())
+	must(t, u.Sync(false))
 	if used, files := s.Usage(); used != 6 || files != 0 {
 		t.Fatalf("%d bytes in %d files while it is open", used, files)
 	}
-	for name, op := range map[string]func() error{
-		"commit": u.Commit, "keep": u.Keep, "reopen": u.Reopen,
+	for name, op := range map[string]func(*Upload) error{
+		"commit": commit, "keep": keep, "reopen": (*Upload).Reopen,
 	} {
-		if err := op(); !errors.Is(err, ErrRemoved) {
+		if err := op(u); !errors.Is(err, ErrRemoved) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -350,7 +350,7 @@ func TestFailedWriteIsAccountedAsItHappened(t *testing.T) {
 	if used != 3 || u.Size() != 3 || flying != 0 {
 		t.Fatalf("used %d, size %d, flying %d", used, u.Size(), flying)
 	}
-	must(t, u.Commit())
+	must(t, commit(u))
 	if u.Record().SHA256 != sum("abc") {
 		t.Fatal("wrong checksum")
 	}
@@ -401,7 +401,7 @@ func TestCommitOfALengthThatWasAnnounced(t *testing.T) {
 			if test.unwritten > 0 {
 				want = fmt.Sprintf("announced %d bytes, the last %d were never written", u.Size(), test.unwritten)
 			}
-			if err := u.Commit(); (want == "") != (err == nil) || err != nil && err.Error() != want {
+			if err := commit(u); (want == "") != (err == nil) || err != nil && err.Error() != want {
 				t.Fatalf("got %v, want %q", err, want)
 			}
 		})
@@ -412,23 +412,23 @@ func TestCommitOfALengthThatWasAnnounced(t *testing.T) {
 func TestAnnouncedLengthAcrossRuns(t *testing.T) {
 	s, _ := open(t, t.TempDir())
 	u := create(t, s, Record{Name: "x"}, "")
-	must(t, errors.Join(u.Truncate(100), put(u, 0, 40), u.Keep()))
+	must(t, errors.Join(u.Truncate(100), put(u, 0, 40), keep(u)))
 	s = reopen(t, s)
 	u = again(t, s, u)
-	if err := u.Commit(); err == nil || !strings.Contains(err.Error(), "the last 60 ") {
+	if err := commit(u); err == nil || !strings.Contains(err.Error(), "the last 60 ") {
 		t.Fatalf("kept and taken up again: %v", err)
 	}
 	must(t, put(u, 40, 10))
-	must(t, u.CommitAs(func(r *Record) { r.Rest, r.Queued = 1, true }))
+	must(t, u.Commit(true, func(r *Record) { r.Rest = 1 }))
 	r := u.Record()
 	if err := r.Lacks(); err == nil || !strings.Contains(err.Error(), "the last 50 ") {
 		t.Fatalf("while it settles: %v", err)
 	}
 	must(t, u.Fail("half", Failure{Visible: true, Incomplete: true}))
-	if err := u.Retry(); !errors.Is(err, ErrIncomplete) {
+	if err := u.Retry(false); !errors.Is(err, ErrIncomplete) {
 		t.Fatalf("retried: %v", err)
 	}
-	must(t, u.RetryAsItIs())
+	must(t, u.Retry(true))
 	must(t, errors.Join(u.Recall(), u.Recommit()))
 }
 
@@ -436,14 +436,14 @@ func TestAnnouncedLengthAcrossRuns(t *testing.T) {
 func TestCommitOfWhatWasStopped(t *testing.T) {
 	s, _ := open(t, t.TempDir())
 	u := create(t, s, Record{Name: "x"}, "half")
-	must(t, errors.Join(u.Update(func(r *Record) { r.Stopped = true }), u.Keep()))
+	must(t, errors.Join(u.Update(func(r *Record) { r.Stopped = true }), keep(u)))
 	s = reopen(t, s)
 	u = again(t, s, u)
-	if err := u.Commit(); !errors.Is(err, ErrStopped) {
+	if err := commit(u); !errors.Is(err, ErrStopped) {
 		t.Fatalf("got %v, want that it was stopped", err)
 	}
 	must(t, put(u, 4, 4))
-	must(t, u.Commit())
+	must(t, commit(u))
 }
 
 // put writes n bytes at off.

@@ -22,20 +22,20 @@ type life struct {
 
 // steps are the ways to go; each ends with the archive holding the data once.
 var steps = map[string][]func(*life) error{
-	"archived": {newFile, writeAll, rename, syncFile, commit, send, remove},
-	"answer lost": {newFile, writeAll, commit, func(l *life) error {
+	"archived": {newFile, writeAll, rename, syncFile, commitFile, send, remove},
+	"answer lost": {newFile, writeAll, commitFile, func(l *life) error {
 		l.f.script = []outcome{{commit: true, err: kindErr(archive.KindInterrupted)}}
 		return send(l)
 	}, remove},
-	"answered without an id": {newFile, writeAll, commit, func(l *life) error {
+	"answered without an id": {newFile, writeAll, commitFile, func(l *life) error {
 		l.f.script = []outcome{{commit: true, noID: true, late: 2}}
 		return send(l)
 	}, remove},
-	"request lost": {newFile, writeAll, commit, func(l *life) error {
+	"request lost": {newFile, writeAll, commitFile, func(l *life) error {
 		l.f.script = []outcome{{err: kindErr(archive.KindTimeout)}}
 		return send(l)
 	}, remove},
-	"refused and retried": {newFile, writeAll, commit, func(l *life) error {
+	"refused and retried": {newFile, writeAll, commitFile, func(l *life) error {
 		l.f.script = []outcome{{err: kindErr(archive.KindForbidden)}}
 		if err := send(l); archive.KindOf(err) != archive.KindForbidden {
 			return errors.Join(errors.New("not refused"), err)
@@ -43,8 +43,8 @@ var steps = map[string][]func(*life) error{
 		return nil
 	}, tryAgain, send, remove},
 	"killed writer retried":  {newFile, writeAll, fail, tryAgain, send, remove},
-	"local file renamed":     {newFile, writeAll, keep, rename, writeAll, keep, commit, send, remove},
-	"opened again committed": {newFile, writeAll, commit, reopenFile, writeAll, commit, send, remove},
+	"local file renamed":     {newFile, writeAll, keepFile, rename, writeAll, keepFile, commitFile, send, remove},
+	"opened again committed": {newFile, writeAll, commitFile, reopenFile, writeAll, commitFile, send, remove},
 }
 
 func newFile(l *life) (err error) { l.u, err = l.s.Create(lateBill()); return err }
@@ -59,11 +59,11 @@ func writeAll(l *life) error {
 }
 
 func rename(l *life) error     { return l.u.Update(func(r *Record) { r.Name = "Rechnung.pdf" }) }
-func syncFile(l *life) error   { return l.u.Sync() }
-func commit(l *life) error     { return l.u.Commit() }
-func keep(l *life) error       { return l.u.Keep() }
+func syncFile(l *life) error   { return l.u.Sync(false) }
+func commitFile(l *life) error { return commit(l.u) }
+func keepFile(l *life) error   { return keep(l.u) }
 func reopenFile(l *life) error { return l.u.Reopen() }
-func tryAgain(l *life) error   { return l.u.RetryAsItIs() }
+func tryAgain(l *life) error   { return l.u.Retry(true) }
 func remove(l *life) error     { return l.u.Remove() }
 func fail(l *life) error       { return l.u.Fail("the writer was killed", Failure{}) }
 
@@ -169,10 +169,10 @@ func (l *life) finish(at, dir string, archived *fakeArchive) {
 	s, _ := open(l.t, dir)
 	for _, u := range s.List() {
 		r := u.Record()
-		if u.broken != nil {
-			l.t.Fatalf("%s: a record cannot be read: %v", at, u.broken)
+		if u.State() == Unusable {
+			l.t.Fatalf("%s: a record cannot be read: %s", at, u.Record().Reason)
 		}
-		if r.State == Created && !r.Closed {
+		if r.State == Created || r.State.Due() {
 			l.t.Fatalf("%s: an unfinished file is not failed", at)
 		}
 		if r.State == Confirmed {
@@ -183,14 +183,14 @@ func (l *life) finish(at, dir string, archived *fakeArchive) {
 			continue
 		}
 		switch r.State {
-		case Failed:
+		case Failed, Lost:
 			if r.Reason == "" {
 				l.t.Fatalf("%s: failed without a reason", at)
 			}
-			must(l.t, u.RetryAsItIs())
-		case Created:
-			must(l.t, u.Commit())
-		case Committed, Sending, Confirmed:
+			must(l.t, u.Retry(true))
+		case Local:
+			must(l.t, commit(u))
+		default:
 		}
 		if _, err := Deliver(l.t.Context(), u, archived, nil); err != nil {
 			l.t.Fatalf("%s: %v", at, err)

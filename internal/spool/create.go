@@ -49,7 +49,7 @@ func (s *Spool) fresh(r Record) Record {
 	r = r.clone()
 	blank := Record{Version: recordVersion, ID: s.ids.next(now), State: Created, Created: now, Changed: now}
 	blank.keepOwned(&r)
-	r.Visible, r.Queued, r.Directory = false, false, false
+	r.Directory = false
 	return r
 }
 

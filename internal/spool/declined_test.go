@@ -28,13 +28,13 @@ func TestHowLongAServiceIsWaitedFor(t *testing.T) {
 		state  State
 	}{
 		{"it takes the second", []error{busyFor(5 * time.Second)}, nil, 2, 2, 5 * time.Second, Confirmed},
-		{"it takes none", slices.Repeat([]error{busyFor(5 * time.Second)}, 9), nil, 4, 8, 20 * time.Second, Failed},
-		{"it takes none for long", slices.Repeat([]error{busyFor(20 * time.Second)}, 9), nil, 2, 4, 20*time.Second + firstWait, Failed},
-		{"it is away", []error{busyFor(5 * time.Second)}, slices.Repeat([]error{busyFor(5 * time.Second)}, 9), 1, 7, 30 * time.Second, Failed},
-		{"it is away for long", []error{busyFor(time.Minute)}, slices.Repeat([]error{busyFor(time.Minute)}, 9), 1, 1, 0, Failed},
+		{"it takes none", slices.Repeat([]error{busyFor(5 * time.Second)}, 9), nil, 4, 8, 20 * time.Second, Lost},
+		{"it takes none for long", slices.Repeat([]error{busyFor(20 * time.Second)}, 9), nil, 2, 4, 20*time.Second + firstWait, Lost},
+		{"it is away", []error{busyFor(5 * time.Second)}, slices.Repeat([]error{busyFor(5 * time.Second)}, 9), 1, 7, 30 * time.Second, Lost},
+		{"it is away for long", []error{busyFor(time.Minute)}, slices.Repeat([]error{busyFor(time.Minute)}, 9), 1, 1, 0, Lost},
 		{"it comes back while it is looked for", []error{busyFor(5 * time.Second)}, []error{busyFor(5 * time.Second)}, 2, 3, 5*time.Second + firstWait, Confirmed},
-		{"it is full", []error{full, full}, nil, 1, 2, firstWait, Failed},
-		{"it was not asked", []error{unsent}, nil, 1, 0, 0, Failed},
+		{"it is full", []error{full, full}, nil, 1, 2, firstWait, Lost},
+		{"it was not asked", []error{unsent}, nil, 1, 0, 0, Lost},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s, clock := open(t, t.TempDir())
@@ -49,7 +49,7 @@ func TestHowLongAServiceIsWaitedFor(t *testing.T) {
 			if f.sends() != tt.sent || f.listed-1 != tt.listed || clock.total() > tt.most {
 				t.Errorf("sent %d times, looked %d times, waited %v; want %d, %d, %s at most", f.sends(), f.listed-1, clock.slept, tt.sent, tt.listed, tt.most)
 			}
-			if tt.state == Failed && u.Record().Doubtful == (tt.name == "it was not asked") {
+			if tt.state == Lost && u.Record().Doubtful == (tt.name == "it was not asked") {
 				t.Errorf("in doubt: %v", u.Record().Doubtful)
 			}
 		})
@@ -63,11 +63,9 @@ func TestTheQueueWaitsByItself(t *testing.T) {
 			s, clock := open(t, t.TempDir())
 			f := newFake(outcome{err: busyFor(5 * time.Second)})
 			f.lists = away
-			u := create(t, s, lateBill(), billBytes)
-			must(t, u.Update(func(r *Record) { r.Queued = true }))
-			must(t, u.Commit())
+			u := queued(t, s, billBytes)
 			_, err := DeliverWith(t.Context(), u, f, nil, Policy{RetryFor: time.Minute, Attempts: 1, Queue: true})
-			if archive.RetryAfter(err) != 5*time.Second || clock.total() > firstWait || f.sends() != 1 || !u.Record().Queued || !u.rec.Load().inDoubt() {
+			if archive.RetryAfter(err) != 5*time.Second || clock.total() > firstWait || f.sends() != 1 || !u.State().InQueue() || !u.rec.Load().inDoubt() {
 				t.Errorf("waited %v, sent %d times, %+v; %v", clock.slept, f.sends(), u.Record(), err)
 			}
 		})

@@ -153,7 +153,7 @@ func (d *delivery) begin(ev event) (done bool, err error) {
 		return true, nil
 	}
 	if err := u.mayLocked(ev); err != nil {
-		if u.outcome != nil && u.State() == Failed {
+		if u.outcome != nil && u.State().IsFailed() {
 			err = u.outcome // of the delivery that this one waited for
 		}
 		return false, err
@@ -254,7 +254,7 @@ func (d *delivery) resolve(ctx context.Context) (archive.ID, error) {
 	if !d.u.rec.Load().inDoubt() {
 		return 0, d.fail(ctx, fmt.Errorf("it was not sent: %w", errCutOff), false)
 	}
-	if d.u.State() == Failed {
+	if d.u.State().IsFailed() {
 		if v := d.looks(context.WithoutCancel(ctx)); v.found {
 			return d.confirm(ctx, v.id)
 		}
@@ -297,7 +297,7 @@ func (d *delivery) prepare(ctx context.Context) error {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	as := synced
-	if u.volatileLocked(u.rec.Load()) {
+	if u.volatileLocked(u.State()) {
 		as = asBefore
 	}
 	return u.transitLocked(onSend, as, func(r *Record) {
@@ -494,8 +494,9 @@ func (d *delivery) confirmed(id archive.ID) {
 		as = synced
 		d.syncLocked()
 	}
+	u.unawaited = u.unawaited || u.State().InQueue()
 	if err := u.insistLocked(onConfirm, as, func(r *Record) {
-		r.Document, r.Had, r.Doubtful, r.Visible, r.Reason = id, d.had, false, false, ""
+		r.Document, r.Had, r.Doubtful, r.Reason = id, d.had, false, ""
 	}); err != nil {
 		d.log.Errorf("document %s is archived, which could not be written down: %v", id, err)
 	}
@@ -530,8 +531,7 @@ func (d *delivery) fail(ctx context.Context, err error, doubtful bool) error {
 	d.syncLocked()
 	u.outcome = fmt.Errorf("upload %s: %w", u.id, err)
 	failed := func(r *Record) {
-		r.Doubtful, r.Reason = doubtful, archive.Printable(err.Error())
-		r.Queued = r.Queued && queued
+		r.Doubtful, r.Rest, r.Reason = doubtful, 0, archive.Printable(err.Error())
 		r.Refused = r.Refused || d.sent > 0 && !queued && !doubtful
 	}
 	if werr := u.transitLocked(ev, synced, failed); werr != nil {

@@ -38,25 +38,25 @@ func TestDeliverOutcomes(t *testing.T) {
 		{name: "busy then accepted", script: []outcome{{err: &archive.Error{Kind: archive.KindBusy, RetryAfter: 20 * time.Second}}}, state: Confirmed, sends: 2, copies: 1},
 		{
 			name: "busy for too long", script: []outcome{{err: &archive.Error{Kind: archive.KindBusy, RetryAfter: time.Hour}}},
-			state: Failed, sends: 1, doubt: true, kind: archive.KindBusy, reason: "did not arrive",
+			state: Lost, sends: 1, doubt: true, kind: archive.KindBusy, reason: "did not arrive",
 		},
 		{
 			name: "fails for ever", script: []outcome{{err: broken}, {err: broken}, {err: broken}, {err: broken}, {err: broken}},
-			state: Failed, sends: 2, doubt: true, kind: archive.KindServer, reason: "did not arrive",
+			state: Lost, sends: 2, doubt: true, kind: archive.KindServer, reason: "did not arrive",
 		},
 		{
 			name: "refused after a doubtful end", script: []outcome{{err: lost}, {err: kindErr(archive.KindForbidden)}},
-			state: Failed, sends: 2, doubt: true, kind: archive.KindForbidden,
+			state: Lost, sends: 2, doubt: true, kind: archive.KindForbidden,
 		},
 		{
 			name: "the look fails too", script: []outcome{{commit: true, err: lost}},
 			change: func(f *fakeArchive) { f.lists = []error{nil, away, away, away, away, away, away, away} },
-			state:  Failed, sends: 1, copies: 1, doubt: true, kind: archive.KindInterrupted, reason: "and the archive could not be asked",
+			state:  Lost, sends: 1, copies: 1, doubt: true, kind: archive.KindInterrupted, reason: "and the archive could not be asked",
 		},
 		{
 			name: "the folder is gone", script: []outcome{{err: lost}},
 			change: func(f *fakeArchive) { f.lists = []error{nil, kindErr(archive.KindNotFound)} },
-			state:  Failed, sends: 1, doubt: true, kind: archive.KindInterrupted, reason: "may be archived already",
+			state:  Lost, sends: 1, doubt: true, kind: archive.KindInterrupted, reason: "may be archived already",
 		},
 		{
 			name: "the look recovers", script: []outcome{{commit: true, err: lost}},
@@ -71,21 +71,21 @@ func TestDeliverOutcomes(t *testing.T) {
 		{
 			name: "no external id shown, equal content", script: []outcome{{commit: true, err: lost}},
 			change: func(f *fakeArchive) { f.hideIDs = true },
-			state:  Failed, sends: 1, copies: 1, doubt: true, kind: archive.KindInterrupted, reason: "may be archived already, as document 102",
+			state:  Lost, sends: 1, copies: 1, doubt: true, kind: archive.KindInterrupted, reason: "may be archived already, as document 102",
 		},
 		{
 			name: "only the eight operations, no external id", script: []outcome{{commit: true, err: lost}},
 			change: func(f *fakeArchive) { f.hideIDs, f.content = true, kindErr(archive.KindUnsupported) },
-			state:  Failed, sends: 1, copies: 1, doubt: true, kind: archive.KindInterrupted, reason: "may be archived already",
+			state:  Lost, sends: 1, copies: 1, doubt: true, kind: archive.KindInterrupted, reason: "may be archived already",
 		},
 		{
 			name: "document data missing", script: []outcome{{commit: true, err: lost}},
 			change: func(f *fakeArchive) { f.noData = true },
-			state:  Failed, sends: 1, copies: 1, doubt: true, kind: archive.KindInterrupted, reason: "may be archived already",
+			state:  Lost, sends: 1, copies: 1, doubt: true, kind: archive.KindInterrupted, reason: "may be archived already",
 		},
 		{
 			name: "the listing cannot be had before", change: func(f *fakeArchive) { f.lists = []error{away} },
-			state: Failed, kind: archive.KindUnreachable, reason: "before sending",
+			state: Lost, kind: archive.KindUnreachable, reason: "before sending",
 		},
 		{
 			name: "the service shows another extension", script: []outcome{{commit: true, err: lost}},
@@ -131,11 +131,11 @@ func TestDeliverRefusals(t *testing.T) {
 			s, c := open(t, t.TempDir())
 			u := committed(t, s, lateBill(), billBytes)
 			_, err := Deliver(t.Context(), u, f, nil)
-			wantState(t, u, Failed)
+			wantState(t, u, Lost)
 			if archive.KindOf(err) != kind || u.Record().Doubtful || f.sends() != 1 || c.total() != 0 {
 				t.Fatalf("%v, doubtful %v, %d sends, slept %v", err, u.Record().Doubtful, f.sends(), c.total())
 			}
-			must(t, u.Retry())
+			must(t, u.Retry(false))
 			if _, err := Deliver(t.Context(), u, f, nil); err != nil || len(f.holding(billBytes)) != 1 {
 				t.Fatalf("retry: %v, %d copies", err, len(f.holding(billBytes)))
 			}
@@ -242,13 +242,13 @@ func TestResolveSendsNothing(t *testing.T) {
 		if arrived && (err != nil || id != f.holding(billBytes)[0] || u.Record().State != Confirmed) {
 			t.Fatalf("%d, %v, %s", id, err, u.Record().State)
 		}
-		if !arrived && (err == nil || u.Record().State != Failed || !u.Record().Doubtful) {
+		if !arrived && (err == nil || u.Record().State != Lost || !u.Record().Doubtful) {
 			t.Fatalf("%v, %+v", err, u.Record())
 		}
 	}
 	s, _ := open(t, t.TempDir())
 	u := committed(t, s, lateBill(), billBytes)
-	if _, err := Resolve(t.Context(), u, newFake()); err == nil || u.Record().State != Failed || u.Record().Doubtful {
+	if _, err := Resolve(t.Context(), u, newFake()); err == nil || u.Record().State != Lost || u.Record().Doubtful {
 		t.Fatalf("never sent: %v, %+v", err, u.Record())
 	}
 }
@@ -271,7 +271,7 @@ func TestResolveOfWhatFailedInDoubt(t *testing.T) {
 		switch r := u.Record(); {
 		case arrived && (err != nil || id != f.holding(billBytes)[0] || r.State != Confirmed):
 			t.Errorf("document %d, %v, %s", id, err, r.State)
-		case !arrived && (err == nil || r.State != Failed || !r.Doubtful || r.Reason != before.Reason):
+		case !arrived && (err == nil || r.State != Lost || !r.Doubtful || r.Reason != before.Reason):
 			t.Errorf("%v, %+v", err, r)
 		}
 	}
@@ -289,7 +289,7 @@ func TestDoubtSurvivesAsLongAsTheBytes(t *testing.T) {
 	u = again(t, s, u)
 	must(t, u.Reopen())
 	must(t, u.Update(func(r *Record) { r.Name = "another name.pdf" }))
-	must(t, u.Commit())
+	must(t, commit(u))
 	if _, err := Deliver(t.Context(), u, f, nil); err != nil || f.sends() != 1 || len(f.holding(billBytes)) != 1 {
 		t.Fatalf("same bytes: %v, %d sends", err, f.sends())
 	}
@@ -307,7 +307,7 @@ func TestOtherBytesAreAnotherDocument(t *testing.T) {
 	if _, err := u.WriteAt([]byte("!"), u.Size()); err != nil {
 		t.Fatal(err)
 	}
-	must(t, u.Commit())
+	must(t, commit(u))
 	if u.Record().Doubtful {
 		t.Fatal("bytes that were never sent are in doubt")
 	}
@@ -333,36 +333,28 @@ func TestQueueKeepsWhatTheServiceCannotTakeNow(t *testing.T) {
 	if _, err := DeliverWith(t.Context(), u, f, nil, queue); archive.KindOf(err) != archive.KindForbidden {
 		t.Fatal(err)
 	}
-	wantState(t, u, Failed)
+	wantState(t, u, Lost)
 }
 
 func TestQueuedIsKeptWhileItWaitsAndEndsWithFailure(t *testing.T) {
 	s, _ := open(t, t.TempDir())
 	f := newFake(outcome{err: kindErr(archive.KindUnauthorized)}, outcome{err: kindErr(archive.KindForbidden)})
-	u := create(t, s, lateBill(), billBytes)
-	must(t, u.Update(func(r *Record) { r.Queued = true }))
-	must(t, u.Commit())
+	u := queued(t, s, billBytes)
 	queue := Policy{RetryFor: time.Second, Attempts: 1, Queue: true}
 	if _, err := DeliverWith(t.Context(), u, f, nil, queue); err == nil {
 		t.Fatal("archived without credentials")
 	}
 	s = reopen(t, s)
 	u = again(t, s, u)
-	if r := u.Record(); r.State != Committed || !r.Queued {
+	if r := u.Record(); r.State != Queued {
 		t.Fatalf("not in the queue any more: %+v", r)
 	}
-	if _, err := DeliverWith(t.Context(), u, f, nil, queue); err == nil || u.Record().Queued {
+	if _, err := DeliverWith(t.Context(), u, f, nil, queue); err == nil {
 		t.Fatalf("%v, %+v", err, u.Record())
 	}
 	wantState(t, u, Failed)
-	must(t, u.Retry())
-	if !u.Record().Queued {
-		t.Fatal("what a person asked for again is not queued")
-	}
-	must(t, u.Reopen())
-	if u.Record().Queued {
-		t.Fatal("queued while it is written")
-	}
+	must(t, u.Retry(false))
+	wantState(t, u, Queued)
 }
 
 func TestWhatCannotBeDecidedLeavesTheQueue(t *testing.T) {
@@ -375,7 +367,7 @@ func TestWhatCannotBeDecidedLeavesTheQueue(t *testing.T) {
 	if err == nil || f.sends() != 1 {
 		t.Fatalf("%v, %d sends", err, f.sends())
 	}
-	if r := u.Record(); r.State != Failed || !r.Doubtful || !strings.Contains(r.Reason, "may be archived") {
+	if r := u.Record(); r.State != Lost || !r.Doubtful || !strings.Contains(r.Reason, "may be archived") {
 		t.Fatalf("%+v", r)
 	}
 }
@@ -407,7 +399,7 @@ func TestContextEnds(t *testing.T) {
 		f := newFake(outcome{err: kindErr(archive.KindTimeout), then: cancel})
 		u := committed(t, s, lateBill(), billBytes)
 		_, err := Deliver(ctx, u, f, nil)
-		if err == nil || f.sends() != 1 || u.Record().State != Failed || !u.Record().Doubtful {
+		if err == nil || f.sends() != 1 || u.Record().State != Lost || !u.Record().Doubtful {
 			t.Fatalf("%v, %d sends, %+v", err, f.sends(), u.Record())
 		}
 	})
@@ -469,7 +461,7 @@ func TestDamagedDataIsNotSent(t *testing.T) {
 	if _, err := Deliver(t.Context(), u, f, nil); err == nil || f.sends() != 0 {
 		t.Fatalf("%v, %d sends", err, f.sends())
 	}
-	if r := u.Record(); r.State != Failed || !strings.Contains(r.Reason, "damaged") {
+	if r := u.Record(); r.State != Lost || !strings.Contains(r.Reason, "damaged") {
 		t.Fatalf("%+v", r)
 	}
 }

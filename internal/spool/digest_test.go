@@ -40,8 +40,8 @@ func digestOfAnyWrites(t *testing.T) {
 			must(t, err)
 		}
 		if len(want) == 0 {
-			wantEmpty(t, "commit", u.Commit())
-		} else if err := u.Commit(); err != nil || u.Record().SHA256 != sum(string(want)) {
+			wantEmpty(t, "commit", commit(u))
+		} else if err := commit(u); err != nil || u.Record().SHA256 != sum(string(want)) {
 			t.Fatalf("the digest is not that of the %d bytes: %v", len(want), err)
 		}
 		must(t, u.Close())

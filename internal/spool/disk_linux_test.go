@@ -117,7 +117,7 @@ func TestADiskThatFails(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantDisk(t, s, nil)
-	if err := u.Sync(); !errors.Is(err, syscall.EIO) {
+	if err := u.Sync(false); !errors.Is(err, syscall.EIO) {
 		t.Fatalf("got %v", err)
 	}
 	wantDisk(t, s, syscall.EIO)

@@ -10,35 +10,33 @@
 //
 // # States
 //
-//	         Create
-//	            |
-//	            v   Commit            Deliver
-//	+------> created -----> committed -----> sending -----> confirmed
-//	| Reopen    |               |               |
-//	+-----------|---------------+               |
-//	|           v  Fail         v  Fail         v  Deliver, Fail
-//	+-------- failed <--------------------------+
-//	            |  Retry
-//	            +---------> committed
-//	            |  Resolve
-//	            +---------> confirmed
+//	Create
+//	   |
+//	   v      write            Commit              Deliver
+//	created -------> writing --------> committed ---------> sending ----+
+//	            Sync |  |  \                                            |
+//	                 v  |Keep \ Commit(queue)                           +--> confirmed
+//	           promised |       +----> resting, queued --> delivering --+
+//	                    v                 |   ^
+//	                  local        Recall v   | Recommit
+//	                                     recalled
 //
-// Only Commit says that a file is whole. One that failed without it is incomplete, and taken by
-// RetryAsItIs alone; an empty one is never committed.
+// What fails is lost if a close returns the error, and failed if one was answered with success before; Retry queues
+// both. Only Commit says that a file is whole: one that failed without it is incomplete, and retried only as it is. An
+// empty one is never committed.
 //
-// The table of transitions is in state.go: each event, the states in which it is allowed, and
-// the state that follows.
+// state.go has what follows from each state, and the table of transitions; docs/ARCHITECTURE.md ("The states of a
+// written file") has both, too.
 //
 // An upload is volatile until somebody is told that it is safe, or it might be kept: nothing of
 // it is synced, and its record says so. In another run of the machine it is
-// failed and never sent, because what a crash left may be older than what was sent. From the record that makes it
+// unusable and never sent, because what a crash left may be older than what was sent. From the record that makes it
 // durable on every record is.
 //
-// An upload that was created and not closed when the program or the machine stopped is not
-// complete: it comes back as failed and is never sent by itself. One that was recalled from the
-// queue (Recall) and not changed since is complete and still queued. One that was sending comes
-// back as sending, and Deliver looks at the archive before it sends anything. Records that
-// cannot be read, or are of a later version, come back as failed and stay on disk as they are.
+// An upload that was not closed when the program or the machine stopped is not complete: it comes back as failed or
+// lost, and is never sent by itself. One that was recalled from the queue and not changed since is complete and still
+// queued. One that was sending comes back so, and Deliver looks at the archive before it sends anything. Records that
+// cannot be read, or are of a later version, come back as unusable and stay on disk as they are.
 //
 // # Exactly once
 //

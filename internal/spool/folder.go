@@ -21,9 +21,9 @@ type FolderMaker interface {
 // may have made it.
 func (s *Spool) CreateFolder(r Record, doubtful bool) (*Upload, error) {
 	r = s.fresh(r)
-	r.State, r.Directory, r.Queued = Committed, true, true
+	r.State, r.Directory = Queued.of(&r), true
 	if doubtful {
-		r.State = Sending
+		r.State = Delivering
 	}
 	u, err := s.create(r, synced)
 	if err != nil {

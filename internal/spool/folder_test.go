@@ -76,8 +76,8 @@ func TestFolderIsMadeOnce(t *testing.T) {
 		{name: "no id in the answer", maker: fakeMaker{script: []outcome{{commit: true, noID: true, late: 2}}}, state: Confirmed, made: 1},
 		{name: "made and never listed", maker: fakeMaker{script: []outcome{{commit: true, noID: true, late: 1000}}}, state: Failed, made: 1},
 		{name: "refused", maker: fakeMaker{script: []outcome{{err: kindErr(archive.KindForbidden)}}}, state: Failed},
-		{name: "away", maker: fakeMaker{finds: []error{away}}, state: Committed},
-		{name: "away after doubt", doubtful: true, maker: fakeMaker{finds: []error{away, away, away, away, away, away, away, away}}, state: Sending},
+		{name: "away", maker: fakeMaker{finds: []error{away}}, state: Queued},
+		{name: "away after doubt", doubtful: true, maker: fakeMaker{finds: []error{away, away, away, away, away, away, away, away}}, state: Delivering},
 	}
 	for _, tc := range tests {
 		t.Run(tc.name, func(t *testing.T) {
@@ -98,10 +98,10 @@ func TestFolderSurvivesARestart(t *testing.T) {
 	s, _ := open(t, t.TempDir())
 	u, doubtful := queuedFolder(t, s, false), queuedFolder(t, s, true)
 	file := create(t, s, Record{Within: u.ID(), Name: "a.pdf"}, "abc")
-	must(t, file.Commit())
+	must(t, commit(file))
 	s = reopen(t, s)
-	for up, want := range map[*Upload]State{u: Committed, doubtful: Sending} {
-		if r := again(t, s, up).Record(); r.State != want || !r.Directory || !r.Queued || r.Name != "2025" || r.Folder != 7 {
+	for up, want := range map[*Upload]State{u: Queued, doubtful: Delivering} {
+		if r := again(t, s, up).Record(); r.State != want || !r.Directory || r.Name != "2025" || r.Folder != 7 {
 			t.Fatalf("%+v", r)
 		}
 	}
@@ -123,7 +123,7 @@ func TestFailedFolderCanBeRetriedAndRemoved(t *testing.T) {
 	s = reopen(t, s)
 	u = again(t, s, u)
 	wantState(t, u, Failed)
-	must(t, u.Retry())
+	must(t, u.Retry(false))
 	if _, err := DeliverFolder(t.Context(), u, refuses, Policy{Queue: true}); err != nil || refuses.made != 1 {
 		t.Fatalf("%v, made %d times", err, refuses.made)
 	}

@@ -104,11 +104,21 @@ func create(t testing.TB, s *Spool, r Record, data string) *Upload {
 	return u
 }
 
+// What an upload is told in most tests.
+func same(*Record)                {}
+func commit(u *Upload) error      { return u.Commit(false, same) }
+func enqueue(u *Upload) error     { return u.Commit(true, same) }
+func keep(u *Upload) error        { return u.Keep("", same) }
+func syncIt(u *Upload) error      { return u.Sync(false) }
+func promise(u *Upload) error     { return u.Sync(true) }
+func retryIt(u *Upload) error     { return u.Retry(false) }
+func retryAsItIs(u *Upload) error { return u.Retry(true) }
+
 // committed makes an upload that can be sent.
 func committed(t testing.TB, s *Spool, r Record, data string) *Upload {
 	t.Helper()
 	u := create(t, s, r, data)
-	must(t, u.Commit())
+	must(t, commit(u))
 	return u
 }
 

@@ -66,15 +66,15 @@ func (r *Record) check() error {
 	switch {
 	case !validID(r.ID):
 		return errors.New("no id")
-	case !r.State.known():
+	case factsOf[r.State] == facts{}:
 		return fmt.Errorf("unknown state %q", archive.Printable(string(r.State)))
 	case r.Size < 0:
 		return errors.New("negative size")
-	case r.needsSum() && !validSum(r.SHA256), r.State == Sending && r.SentSHA256 != r.SHA256:
+	case !r.Directory && factsOf[r.State].complete && !validSum(r.SHA256), r.State.InFlight() && r.SentSHA256 != r.SHA256:
 		return errors.New("no checksum of its data")
-	case r.Directory && r.State == Created:
+	case r.Directory && r.State.Written():
 		return errors.New("a folder is not written to")
-	case r.State == Sending && !r.Directory && r.SentReplace == 0 && r.SentID == "":
+	case r.State.InFlight() && !r.Directory && r.SentReplace == 0 && r.SentID == "":
 		return errors.New("no external id although it is being sent")
 	}
 	if err := r.CheckAttributes(); err != nil {
@@ -86,10 +86,6 @@ func (r *Record) check() error {
 		}
 	}
 	return nil
-}
-
-func (r *Record) needsSum() bool {
-	return !r.Directory && (r.State == Committed || r.State == Sending || r.State == Confirmed)
 }
 
 // validSum reports whether s is a SHA-256 in hexadecimal.
@@ -140,7 +136,7 @@ func (s *Spool) move(before journal.Pos) error {
 func moveUpload(u *Upload, before journal.Pos) error {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	if u.removed {
+	if u.removed.Load() {
 		return nil
 	}
 	if u.at < before {

@@ -22,7 +22,7 @@ func TestTimeOutIsNotRepeatedWhileItMayArrive(t *testing.T) {
 	if archive.KindOf(err) != archive.KindTimeout || f.sends() != 1 {
 		t.Fatalf("%v, %d sends", err, f.sends())
 	}
-	if r := u.Record(); r.State != Failed || !r.Doubtful || !strings.Contains(r.Reason, "may still") {
+	if r := u.Record(); r.State != Lost || !r.Doubtful || !strings.Contains(r.Reason, "may still") {
 		t.Fatalf("%+v", r)
 	}
 }
@@ -36,7 +36,7 @@ func TestQueueWaitsForWhatMayArriveLate(t *testing.T) {
 			policy := Policy{RetryFor: time.Second, Attempts: 1, Queue: true}
 			for range 2 {
 				_, err := DeliverWith(t.Context(), u, f, nil, policy)
-				if archive.KindOf(err) != archive.KindTimeout || u.State() != Sending || f.sends() != 1 {
+				if archive.KindOf(err) != archive.KindTimeout || u.State() != Delivering || f.sends() != 1 {
 					t.Fatalf("%v, %s, %d sends", err, u.State(), f.sends())
 				}
 			}
@@ -80,8 +80,7 @@ func TestWhatIsSentOnceMoreIsLookedForAsLong(t *testing.T) {
 func TestWhatWasCutOffIsNotRepeatedWhileItMayArrive(t *testing.T) {
 	dir := t.TempDir()
 	s, _ := open(t, dir, lateBy)
-	u := inState(t, s, Sending)
-	must(t, u.Update(func(r *Record) { r.Queued = true }))
+	u := inState(t, s, Delivering)
 	s = reopen(t, s, lateBy)
 	u = again(t, s, u)
 	f := newFake()
@@ -89,7 +88,7 @@ func TestWhatWasCutOffIsNotRepeatedWhileItMayArrive(t *testing.T) {
 	if _, err := DeliverWith(t.Context(), u, f, nil, policy); err == nil || f.sends() != 0 {
 		t.Fatalf("%v, %d sends", err, f.sends())
 	}
-	wantState(t, u, Sending)
+	wantState(t, u, Delivering)
 	must(t, s.opts.Sleep(t.Context(), time.Minute))
 	if _, err := DeliverWith(t.Context(), u, f, nil, policy); err != nil || f.sends() != 1 {
 		t.Fatalf("%v, %d sends", err, f.sends())
@@ -101,7 +100,7 @@ func TestFolderIsNotAskedForAgainWhileItMayBeMade(t *testing.T) {
 	u := queuedFolder(t, s, false)
 	m := &fakeMaker{script: []outcome{{commit: true, late: 10, err: kindErr(archive.KindTimeout)}}}
 	policy := Policy{RetryFor: time.Second, Attempts: 1, Queue: true}
-	if _, err := DeliverFolder(t.Context(), u, m, policy); err == nil || u.State() != Sending || m.made != 1 {
+	if _, err := DeliverFolder(t.Context(), u, m, policy); err == nil || u.State() != Delivering || m.made != 1 {
 		t.Fatalf("%v, %s, made %d times", err, u.State(), m.made)
 	}
 	m.hidden = 0
@@ -132,7 +131,7 @@ func TestReplacementWaitsForAnEarlierOneThatMayArriveLate(t *testing.T) {
 			if _, err := first.WriteAt([]byte("the second"), 0); err != nil {
 				t.Fatal(err)
 			}
-			must(t, first.Commit())
+			must(t, commit(first))
 			return s, first
 		},
 		"cut off": func(t *testing.T, s *Spool, _ *fakeArchive, first *Upload) (*Spool, *Upload) {

@@ -47,11 +47,11 @@ func TestOwnExternalID(t *testing.T) {
 		{name: "id with other content", another: "other bytes", state: Confirmed, sends: 2},
 		{name: "both there", commit: true, another: "other bytes", state: Confirmed, sends: 1},
 		{
-			name: "content not readable", commit: true, state: Failed, sends: 1,
+			name: "content not readable", commit: true, state: Lost, sends: 1,
 			change: func(f *fakeArchive) { f.content = kindErr(archive.KindUnsupported) },
 		},
 		{
-			name: "no id shown", commit: true, state: Failed, sends: 1,
+			name: "no id shown", commit: true, state: Lost, sends: 1,
 			change: func(f *fakeArchive) { f.hideIDs = true },
 		},
 	}
@@ -107,7 +107,7 @@ func TestSplitEMail(t *testing.T) {
 		name  string
 		hide  bool
 		state State
-	}{{"ids shown", false, Confirmed}, {"ids not shown", true, Failed}} {
+	}{{"ids shown", false, Confirmed}, {"ids not shown", true, Lost}} {
 		t.Run(tc.name, func(t *testing.T) {
 			f := newFake(outcome{commit: true, err: lost})
 			f.hideIDs = tc.hide
@@ -207,9 +207,9 @@ func TestReplace(t *testing.T) {
 		{name: "accepted", script: []outcome{{commit: true}}, state: Confirmed, sends: 1},
 		{name: "lost after the commit", script: []outcome{{commit: true, err: lost}}, state: Confirmed, sends: 1},
 		{name: "lost before the commit", script: []outcome{{err: lost}}, state: Confirmed, sends: 2},
-		{name: "refused", script: []outcome{{err: kindErr(archive.KindForbidden)}}, state: Failed, sends: 1},
+		{name: "refused", script: []outcome{{err: kindErr(archive.KindForbidden)}}, state: Lost, sends: 1},
 		{
-			name: "content not readable", script: []outcome{{commit: true, err: lost}}, state: Failed, sends: 1,
+			name: "content not readable", script: []outcome{{commit: true, err: lost}}, state: Lost, sends: 1,
 			change: func(f *fakeArchive) { f.content = kindErr(archive.KindUnsupported) },
 		},
 	}
@@ -229,7 +229,7 @@ func TestReplace(t *testing.T) {
 			if tc.state == Confirmed && (err != nil || id != doc || len(f.holding(billBytes)) != 1) {
 				t.Fatalf("document %d, %v", id, err)
 			}
-			if tc.state == Failed && (err == nil || u.Record().Reason == "") {
+			if tc.state == Lost && (err == nil || u.Record().Reason == "") {
 				t.Fatalf("%v, reason %q", err, u.Record().Reason)
 			}
 		})
@@ -249,11 +249,11 @@ func TestReplacedDocumentIsGone(t *testing.T) {
 				policy := Policy{RetryFor: time.Second, Attempts: 2, Queue: queue}
 				_, err := DeliverWith(t.Context(), u, f, nil, policy)
 				r := u.Record()
-				if r.State != Failed || !strings.Contains(r.Reason, "document 42, which it replaces, is gone") || strings.Contains(r.Reason, `\n`) {
+				if r.State != Lost || !strings.Contains(r.Reason, "document 42, which it replaces, is gone") || strings.Contains(r.Reason, `\n`) {
 					t.Fatalf("%s, reason %q: %v", r.State, r.Reason, err)
 				}
 				must(t, u.Update(func(r *Record) { r.Replace = 0 }))
-				must(t, u.Retry())
+				must(t, u.Retry(false))
 				if id, err := Deliver(t.Context(), u, f, nil); err != nil || len(f.holding(billBytes)) != 1 {
 					t.Fatalf("as a new document: %d, %v", id, err)
 				}

@@ -13,8 +13,7 @@ import (
 func queued(t *testing.T, s *Spool, data string) *Upload {
 	t.Helper()
 	u := create(t, s, lateBill(), data)
-	must(t, u.Update(func(r *Record) { r.Queued = true }))
-	must(t, u.Commit())
+	must(t, enqueue(u))
 	return u
 }
 
@@ -22,29 +21,28 @@ func queued(t *testing.T, s *Spool, data string) *Upload {
 // decides otherwise.
 func TestRecall(t *testing.T) {
 	tests := map[string]struct {
-		do     func(*Upload) error
-		state  State // in the next run
-		queued bool
-		data   string
+		do    func(*Upload) error
+		state State // in the next run
+		data  string
 	}{
-		"nothing":      {func(*Upload) error { return nil }, Created, true, "abc"},
-		"renamed":      {func(u *Upload) error { return u.Update(func(r *Record) { r.Name = "x.pdf" }) }, Created, true, "abc"},
-		"committed":    {(*Upload).Commit, Committed, true, "abc"},
-		"kept":         {(*Upload).Keep, Created, false, "abc"},
-		"failed":       {func(u *Upload) error { return u.Fail("because", Failure{Visible: true}) }, Failed, false, "abc"},
-		"changed":      {func(u *Upload) error { _, err := u.WriteAt([]byte("X"), 1); return err }, Failed, false, "aXc"},
-		"truncated":    {func(u *Upload) error { return u.Truncate(1) }, Failed, false, "a"},
-		"without room": {wantNoRoom((*Upload).Truncate), Created, true, "abc"},
+		"nothing":      {func(*Upload) error { return nil }, Recalled, "abc"},
+		"renamed":      {func(u *Upload) error { return u.Update(func(r *Record) { r.Name = "x.pdf" }) }, Recalled, "abc"},
+		"committed":    {commit, Queued, "abc"},
+		"kept":         {keep, Local, "abc"},
+		"failed":       {func(u *Upload) error { return u.Fail("because", Failure{Visible: true}) }, Failed, "abc"},
+		"changed":      {func(u *Upload) error { _, err := u.WriteAt([]byte("X"), 1); return err }, Lost, "aXc"},
+		"truncated":    {func(u *Upload) error { return u.Truncate(1) }, Lost, "a"},
+		"without room": {wantNoRoom((*Upload).Truncate), Recalled, "abc"},
 		"no room at the end": {wantNoRoom(func(u *Upload, size int64) error {
 			_, err := u.WriteAt([]byte("x"), size-1)
 			return err
-		}), Created, true, "abc"},
+		}), Recalled, "abc"},
 		"no room in a row": {wantNoRoom(func(u *Upload, size int64) error {
 			_, err := u.WriteAt(make([]byte, size), 0)
 			return err
-		}), Created, true, "abc"},
-		"committed again": {(*Upload).Recommit, Committed, true, "abc"},
-		"changed, made":   {writeAndCommit, Committed, false, "aXc"},
+		}), Recalled, "abc"},
+		"committed again": {(*Upload).Recommit, Queued, "abc"},
+		"changed, made":   {writeAndCommit, Committed, "aXc"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -52,13 +50,13 @@ func TestRecall(t *testing.T) {
 			s, _ := open(t, t.TempDir(), limit)
 			u := queued(t, s, "abc")
 			must(t, u.Recall())
-			if r := u.Record(); r.State != Created || !r.Closed || !r.Queued || r.Size != 3 {
+			if r := u.Record(); r.State != Recalled || r.Size != 3 {
 				t.Fatalf("recalled: %+v", r)
 			}
 			must(t, tt.do(u))
 			s = reopen(t, s, limit)
 			u = again(t, s, u)
-			if r := u.Record(); r.State != tt.state || r.Queued != tt.queued {
+			if r := u.Record(); r.State != tt.state {
 				t.Errorf("the next run has %+v", r)
 			}
 			wantData(t, u, tt.data)
@@ -79,7 +77,7 @@ func writeAndCommit(u *Upload) error {
 	if _, err := u.WriteAt([]byte("X"), 1); err != nil {
 		return err
 	}
-	return u.Commit()
+	return commit(u)
 }
 
 // What was recalled is committed again only as it was: not when somebody has begun to change
@@ -89,15 +87,14 @@ func TestRecommit(t *testing.T) {
 		do   func(*Upload) error
 		want State
 	}{
-		"nothing":      {func(*Upload) error { return nil }, Committed},
-		"renamed":      {func(u *Upload) error { return u.Update(func(r *Record) { r.Name = "x.pdf" }) }, Committed},
-		"without room": {wantNoRoom((*Upload).Truncate), Committed},
-		"written":      {func(u *Upload) error { _, err := u.WriteAt([]byte("X"), 1); return err }, Created},
-		"truncated":    {func(u *Upload) error { return u.Truncate(1) }, Created},
+		"nothing":      {func(*Upload) error { return nil }, Queued},
+		"renamed":      {func(u *Upload) error { return u.Update(func(r *Record) { r.Name = "x.pdf" }) }, Queued},
+		"without room": {wantNoRoom((*Upload).Truncate), Queued},
+		"written":      {func(u *Upload) error { _, err := u.WriteAt([]byte("X"), 1); return err }, Writing},
+		"truncated":    {func(u *Upload) error { return u.Truncate(1) }, Writing},
 		"reopened":     {(*Upload).Reopen, Created},
-		"kept":         {(*Upload).Keep, Created},
-		"not queued":   {func(u *Upload) error { return u.Update(func(r *Record) { r.Queued = false }) }, Created},
-		"committed":    {(*Upload).Commit, Committed},
+		"kept":         {keep, Local},
+		"committed":    {commit, Queued},
 		"failed":       {func(u *Upload) error { return u.Fail("because", Failure{Visible: true}) }, Failed},
 	}
 	for name, tt := range tests {
@@ -113,7 +110,7 @@ func TestRecommit(t *testing.T) {
 				t.Errorf("from %s: %v", before, err)
 			}
 			wantState(t, u, tt.want)
-			if r := u.Record(); r.State == Committed && (!r.Queued || r.SHA256 != sum("abc")) {
+			if r := u.Record(); r.State == Queued && r.SHA256 != sum("abc") {
 				t.Errorf("%+v", r)
 			}
 		})
@@ -136,21 +133,11 @@ func TestRecommitWhileItIsChanged(t *testing.T) {
 			t.Fatalf("committed again: %v; written: %v", again, err)
 		}
 		if again == nil {
-			wantState(t, u, Committed)
+			wantState(t, u, Queued)
 			wantData(t, u, "abc")
 		} else {
-			wantState(t, u, Created)
+			wantState(t, u, Writing)
 			wantData(t, u, "aXc")
-		}
-	}
-}
-
-func TestOnlyWhatIsQueuedAndNotSentIsRecalled(t *testing.T) {
-	s, _ := open(t, t.TempDir())
-	for _, state := range []State{Created, Committed, Sending, Confirmed, Failed} {
-		var wrong *StateError
-		if err := inState(t, s, state).Recall(); !errors.As(err, &wrong) {
-			t.Errorf("%s: %v", state, err)
 		}
 	}
 }
@@ -159,8 +146,8 @@ func TestOnlyWhatIsQueuedAndNotSentIsRecalled(t *testing.T) {
 // a time-out: the service may still be at it. It is looked for all the same.
 func TestWhatWaitsMayBeChanged(t *testing.T) {
 	for kind, want := range map[archive.Kind]State{
-		archive.KindUnreachable: Committed, archive.KindBusy: Committed, archive.KindServer: Committed,
-		archive.KindInterrupted: Committed, archive.KindTimeout: Sending,
+		archive.KindUnreachable: Queued, archive.KindBusy: Queued, archive.KindServer: Queued,
+		archive.KindInterrupted: Queued, archive.KindTimeout: Delivering,
 	} {
 		t.Run(kind.String(), func(t *testing.T) {
 			s, _ := open(t, t.TempDir())
@@ -171,7 +158,7 @@ func TestWhatWaitsMayBeChanged(t *testing.T) {
 				t.Fatal(err)
 			}
 			wantState(t, u, want)
-			if want == Sending {
+			if want == Delivering {
 				return
 			}
 			late := f.add(7, "Mahnung.pdf", u.Record().SentID, "abc")
@@ -193,7 +180,7 @@ func TestWhatWaitsMayBeChanged(t *testing.T) {
 // What a busy service was not asked to take cannot have arrived; a sync upload is kept as failed.
 func TestWhatWasNotSentIsNotInDoubt(t *testing.T) {
 	for policy, want := range map[Policy]State{
-		{RetryFor: time.Second, Attempts: 1, Queue: true}: Committed, {RetryFor: time.Second, Attempts: 4}: Failed,
+		{RetryFor: time.Second, Attempts: 1, Queue: true}: Committed, {RetryFor: time.Second, Attempts: 4}: Lost,
 	} {
 		s, _ := open(t, t.TempDir())
 		u := committed(t, s, lateBill(), billBytes)
@@ -225,7 +212,7 @@ func TestQueueWaitsForRoomOnTheDisk(t *testing.T) {
 	if _, err := DeliverWith(t.Context(), u, f, nil, policy); !errors.Is(err, syscall.ENOSPC) {
 		t.Fatal(err)
 	}
-	if r := u.Record(); r.State != Committed || !r.Queued {
+	if r := u.Record(); r.State != Queued {
 		t.Fatalf("%+v", r)
 	}
 	full = false
@@ -241,9 +228,9 @@ func TestRetryOfWhatWaits(t *testing.T) {
 	if _, err := DeliverWith(t.Context(), u, f, nil, Policy{Queue: true}); err == nil || u.Record().Reason == "" {
 		t.Fatalf("%v, %+v", err, u.Record())
 	}
-	must(t, u.Retry())
-	must(t, u.Retry())
-	if r := u.Record(); r.State != Committed || !r.Queued || r.Reason != "" {
+	must(t, u.Retry(false))
+	must(t, u.Retry(false))
+	if r := u.Record(); r.State != Queued || r.Reason != "" {
 		t.Fatalf("%+v", r)
 	}
 }

@@ -49,7 +49,7 @@ func TestDocumentThatTheArchiveHad(t *testing.T) {
 			got, err := Deliver(t.Context(), u, a, nil)
 			r = u.Record()
 			switch {
-			case tt.reason != "" && (err == nil || r.State != Failed || r.Doubtful || !strings.Contains(r.Reason, tt.reason)):
+			case tt.reason != "" && (err == nil || r.State != Lost || r.Doubtful || !strings.Contains(r.Reason, tt.reason)):
 				t.Errorf("is %s, %q, with %v", r.State, r.Reason, err)
 			case tt.reason == "" && (err != nil || got != id || r.State != Confirmed || r.Had != tt.had):
 				t.Errorf("is %s as document %d, had %q, with %v", r.State, got, r.Had, err)
@@ -106,7 +106,7 @@ func TestDocumentThatTheArchiveHadCannotBeAskedAbout(t *testing.T) {
 			switch {
 			case tt.had != "" && (err != nil || r.State != Confirmed || r.Had != tt.had):
 				t.Errorf("is %s, had %q, with %v; want it confirmed", r.State, r.Had, err)
-			case tt.had == "" && (err == nil || r.State != Failed):
+			case tt.had == "" && (err == nil || r.State != Lost):
 				t.Errorf("is %s, had %q, with %v; want it failed, with its bytes", r.State, r.Had, err)
 			}
 		})
@@ -123,7 +123,7 @@ func TestDocumentThatTheArchiveHadIsNeverToldOf(t *testing.T) {
 	r := lateBill()
 	r.ExternalID = "ERP-1"
 	u := committed(t, s, r, billBytes)
-	if _, err := Deliver(t.Context(), u, a, nil); err == nil || u.Record().State != Failed || !u.Record().Doubtful {
+	if _, err := Deliver(t.Context(), u, a, nil); err == nil || u.Record().State != Lost || !u.Record().Doubtful {
 		t.Errorf("is %s, doubtful %v, with %v", u.Record().State, u.Record().Doubtful, err)
 	}
 }

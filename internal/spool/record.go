@@ -17,23 +17,12 @@ type Record struct {
 	Version int    `json:"version"`
 	ID      string `json:"id"` // 12 digits of [0-9a-z], ascending by creation
 	State   State  `json:"state"`
-	// Closed (state created): every writer has closed it and it is a local file, empty or
-	// under a temporary name. False after a restart says that it is unfinished.
-	Closed bool `json:"closed,omitempty"`
-	// Visible (state failed): it stays in its folder, because its close had been answered
-	// with success; else it left the folder.
-	Visible bool `json:"visible,omitempty"`
-	// Queued (state committed or sending): its close was answered with success before the
-	// archive had it, or a person asked for it again, so it is delivered in the background,
-	// by a later run too. One that is created and queued (Recall) is to be committed again as
-	// it is.
-	Queued bool `json:"queued,omitempty"`
 	// UID is the user of this machine who made it or closed it last, 0 if that is not known, or, with
 	// ByRoot, root: people take turns in the queue, and the archive may know each of them (Person).
 	UID    uint32 `json:"uid,omitempty"`
 	ByRoot bool   `json:"byRoot,omitempty"`
-	// Rest is its time of grace: for how long it must have been left alone (Changed), once it is queued,
-	// before it is sent, or checked for its end. 0 says that it was checked.
+	// Rest is its time of grace: for how long it must have been left alone (Changed), once its close was answered,
+	// before it is checked for its end and sent; 0 for none.
 	Rest time.Duration `json:"rest,omitempty"`
 	// Doubted says that its program may rename it, by its name or by how it was created.
 	Doubted bool `json:"doubted,omitempty"`
@@ -76,7 +65,7 @@ type Record struct {
 	// Stopped says that rsync was stopped while it wrote it. It ends with the next change of the bytes.
 	Stopped bool `json:"stopped,omitempty"`
 
-	// Owned by the spool, with Version, ID, State, Closed, Created and Changed.
+	// Owned by the spool, with Version, ID, State, Created and Changed.
 
 	// Size and SHA256 (hexadecimal) are of the committed data; SHA256 is empty while there
 	// is none. For a local or failed file Size is its length all the same.
@@ -145,7 +134,7 @@ func (r *Record) clone() Record {
 
 // keepOwned gives next the fields of r that only the spool changes.
 func (r *Record) keepOwned(next *Record) {
-	next.Version, next.ID, next.State, next.Closed = r.Version, r.ID, r.State, r.Closed
+	next.Version, next.ID, next.State = r.Version, r.ID, r.State
 	next.Directory = r.Directory
 	next.Created, next.Changed, next.Size, next.SHA256, next.Unwritten = r.Created, r.Changed, r.Size, r.SHA256, r.Unwritten
 	next.SentID, next.SentName, next.SentFolder = r.SentID, r.SentName, r.SentFolder
@@ -161,22 +150,19 @@ func (r *Record) forgetSent() {
 }
 
 // fail makes r the record of data of size bytes that failed outside a delivery.
-func (r *Record) fail(reason string, visible bool, size int64) {
-	r.Doubtful = r.Doubtful || r.State == Sending
+func (r *Record) fail(reason string, size int64) {
+	r.Doubtful = r.inDoubt()
 	if r.SHA256 == "" {
 		r.Size = size
 	}
-	r.State, r.Closed, r.Queued, r.Rest, r.Visible, r.Reason = Failed, false, false, 0, visible, archive.Printable(reason)
+	r.Rest, r.Reason = 0, archive.Printable(reason)
 }
-
-// StaysHere reports whether it is a local file, which stays on this machine: temporary or empty.
-func (r *Record) StaysHere() bool { return r.State == Created && r.Closed && !r.Queued }
 
 // Incomplete reports whether it failed for a reason in the file itself: its writer did not finish
 // it, it could not be written, it visibly lacks its end, or it is empty. Only a commit says that
 // a file is whole, and takes its checksum.
 func (r *Record) Incomplete() bool {
-	return r.State == Failed && !r.Directory && (r.SHA256 == "" || r.Size == 0)
+	return r.State.IsFailed() && !r.Directory && (r.SHA256 == "" || r.Size == 0)
 }
 
 // Lacks returns why its bytes are not all that its writer meant, nil if nothing says so.
@@ -191,11 +177,11 @@ func (r *Record) Lacks() error {
 }
 
 // inDoubt reports whether the archive may have it from an earlier attempt.
-func (r *Record) inDoubt() bool { return r.State == Sending || r.Doubtful }
+func (r *Record) inDoubt() bool { return r.State.InFlight() || r.Doubtful }
 
 // WaitsInDoubt reports whether it waits in the queue after it was sent without an answer, and may
 // still arrive.
-func (r *Record) WaitsInDoubt() bool { return r.Queued && r.State == Sending && r.Reason != "" }
+func (r *Record) WaitsInDoubt() bool { return r.State == Delivering && r.Reason != "" }
 
 // Splits reports whether the service may make several documents of it, under other names.
 func (r *Record) Splits() bool {

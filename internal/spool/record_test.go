@@ -19,7 +19,7 @@ const someID = "0123456789ab"
 func full() Record {
 	at := time.Date(2024, 5, 6, 7, 8, 9, 10, time.UTC)
 	return Record{
-		Version: recordVersion, ID: someID, State: Sending, Closed: true, Visible: true, Queued: true, UID: 1001, ByRoot: true, Rest: 5, Doubted: true, Written: "w", Created: at, Changed: at,
+		Version: recordVersion, ID: someID, State: Sending, UID: 1001, ByRoot: true, Rest: 5, Doubted: true, Written: "w", Created: at, Changed: at,
 		Directory: true, Folder: 7, Within: someID, Inbox: true, Path: "Muster GmbH/Rechnungen", Local: []string{".Trash-1000", "files"}, Name: "ü.pdf",
 		DocumentName: "d", Temporary: true, Forgotten: at, Replace: 3, Attributes: archive.Attributes{
 			Keywords: []string{"a,b"}, Types: []string{"t"}, Metadata: []archive.KeyValue{{Key: "k", Value: "v"}}, ExternalID: "e",
@@ -57,7 +57,7 @@ func TestRecordRoundTrip(t *testing.T) {
 
 // Records of this form lie on disks.
 func TestRecordForm(t *testing.T) {
-	const form = `{"version":1,"id":"0123456789ab","state":"sending","closed":true,"visible":true,"queued":true,"uid":1001,"byRoot":true,"rest":5,"doubted":true,"written":"w",` +
+	const form = `{"version":1,"id":"0123456789ab","state":"sending","uid":1001,"byRoot":true,"rest":5,"doubted":true,"written":"w",` +
 		`"created":"2024-05-06T07:08:09.00000001Z","changed":"2024-05-06T07:08:09.00000001Z","directory":true,"folder":7,` +
 		`"within":"0123456789ab","inbox":true,"path":"Muster GmbH/Rechnungen","local":[".Trash-1000","files"],"name":"ü.pdf",` +
 		`"documentName":"d","temporary":true,"forgotten":"2024-05-06T07:08:09.00000001Z","replace":3,"keywords":["a,b"],"types":["t"],` +
@@ -96,7 +96,7 @@ func TestDecodeRefuses(t *testing.T) {
 		"another id":           func(r *Record) { r.ID = "ba9876543210" },
 		"a path as id":         func(r *Record) { r.ID = "../../../../x" },
 		"no state":             func(r *Record) { r.State = "" },
-		"unknown state":        func(r *Record) { r.State = "resting" },
+		"unknown state":        func(r *Record) { r.State = "asleep" },
 		"negative size":        func(r *Record) { r.Size = -1 },
 		"no checksum":          func(r *Record) { r.SHA256, r.SentSHA256 = "", "" },
 		"half a checksum":      func(r *Record) { r.SHA256, r.SentSHA256 = "abcd", "abcd" },
@@ -169,11 +169,11 @@ func FuzzRecord(f *testing.F) {
 		if _, err := got.encode(); err != nil {
 			t.Fatalf("%v in %+v", err, got)
 		}
-		if got.State == Created && !got.Closed || u.broken == nil && got.ID != someID {
+		if got.State == Created || got.State.Due() || got.State != Unusable && got.ID != someID {
 			t.Fatalf("%+v", got)
 		}
 		wantContent(t, u, []byte("abc"))
-		if u.broken == nil && got.State == Failed {
+		if got.State != Unusable && got.State.IsFailed() {
 			must(t, u.Update(func(r *Record) { r.Name += "/../../x" }))
 		}
 		entries, err := os.ReadDir(parent)

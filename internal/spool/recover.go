@@ -162,11 +162,11 @@ func (s *Spool) load(id string, l *leftUpload, doubted bool) *Upload {
 		return s.loadBroken(Record{Version: recordVersion, ID: id, Name: id, Created: now, Changed: now}, l, err)
 	}
 	crashed := s.opts.Boot != "" && !l.record.Current && !l.record.Durable
-	if crashed || doubted && r.State == Committed {
+	if crashed || doubted && r.State.IsUnsent() {
 		log.Warn(errCrashed)
 		return s.loadBroken(r, l, errCrashed)
 	}
-	if r.State == Created && !l.whole() {
+	if r.State.Written() && !l.whole() {
 		log.Error(errDamaged)
 		return s.loadBroken(r, l, errDamaged)
 	}
@@ -232,16 +232,12 @@ var errCrashed = errors.New("the machine stopped while it was written or archive
 
 // loadBroken stands for an upload that cannot be acted on. Nothing of it is changed.
 func (s *Spool) loadBroken(r Record, l *leftUpload, err error) *Upload {
-	if r.State == "" {
-		r.State = Failed
-	}
+	r.State = Unusable
 	u := newUpload(s, r)
 	_ = take(u, l)
-	r.State, r.Closed, r.Queued, r.Visible, r.Size = Failed, false, false, false, u.Size()
+	r.Size = u.Size()
 	r.Reason = archive.Printable(err.Error()) + "; its bytes can be exported"
 	u.rec.Store(&r)
-	u.content.seal(true)
-	u.broken = err
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.doubt = s.opts.Now() // it may have been sent since
@@ -251,11 +247,11 @@ func (s *Spool) loadBroken(r Record, l *leftUpload, err error) *Upload {
 // unusable says why an upload cannot go on from where it was, empty when it can. Its data has size bytes, or is missing.
 func unusable(r *Record, size int64, missing error) string {
 	switch {
-	case r.State == Confirmed || r.State == Failed || r.Directory:
+	case r.State == Confirmed || r.State.IsFailed() || r.Directory:
 		return "" // its data is not needed, or it has a reason already
 	case missing != nil:
 		return fmt.Sprintf("its data is lost: %v", missing)
-	case r.State == Created && !r.Closed:
+	case factsOf[r.State].after != r.State:
 		return "was never closed: the program or the machine stopped while it was written"
 	case r.Size != size:
 		return fmt.Sprintf("its data has %d bytes, %d were written", size, r.Size)
@@ -273,7 +269,7 @@ func interruptLocked(u *Upload, reason string) {
 			u.log.Warn(err)
 		}
 	}
-	if err := u.insistLocked(onInterrupt, synced, func(r *Record) { r.fail(reason, r.Visible, u.Size()) }); err != nil {
+	if err := u.insistLocked(onInterrupt, synced, func(r *Record) { r.fail(reason, u.Size()) }); err != nil {
 		u.log.Warn(err)
 	}
 }

@@ -19,24 +19,30 @@ func TestRecover(t *testing.T) {
 		damage func(t *testing.T, s *Spool, u *Upload)
 		state  State
 		reason string
-		broken bool
 	}{
-		{name: "created", from: Created, state: Failed, reason: "never closed"},
+		{name: "created", from: Created, state: Lost, reason: "never closed"},
+		{name: "answered", from: Promised, state: Failed, reason: "never closed"},
+		{name: "local", from: Local, state: Local},
+		{name: "recalled", from: Recalled, state: Recalled},
+		{name: "resting", from: Resting, state: Resting},
+		{name: "queued", from: Queued, state: Queued},
+		{name: "delivering", from: Delivering, state: Delivering},
+		{name: "queued, data lost", from: Queued, damage: removeData, state: Lost, reason: "data is lost"},
 		{name: "committed", from: Committed, state: Committed},
 		{name: "sending", from: Sending, state: Sending},
 		{name: "confirmed", from: Confirmed, state: Confirmed},
-		{name: "failed", from: Failed, state: Failed, reason: "because"},
+		{name: "failed", from: Lost, state: Lost, reason: "because"},
 		{name: "confirmed, data moved away", from: Confirmed, damage: removeData, state: Confirmed},
-		{name: "committed, data lost", from: Committed, damage: removeData, state: Failed, reason: "data is lost"},
-		{name: "sending, data cut off", from: Sending, damage: cutData, state: Failed, reason: "has 2 bytes, 3 were written"},
+		{name: "committed, data lost", from: Committed, damage: removeData, state: Lost, reason: "data is lost"},
+		{name: "sending, data cut off", from: Sending, damage: cutData, state: Lost, reason: "has 2 bytes, 3 were written"},
 		{name: "another file left", from: Committed, damage: func(t *testing.T, s *Spool, u *Upload) {
 			scribble(t, filepath.Join(s.dir, dataPrefix+u.ID()), "another")
 		}, state: Committed},
-		{name: "no record", from: Committed, damage: noRecord, state: Failed, reason: "record is lost", broken: true},
-		{name: "empty record", from: Committed, damage: putRecord(""), state: Failed, reason: "broken record", broken: true},
-		{name: "half a record", from: Committed, damage: putRecord(`{"version":1,"id":`), state: Failed, reason: "broken record", broken: true},
-		{name: "later version", from: Committed, damage: putRecord(`{"version":2}`), state: Failed, reason: "version 2", broken: true},
-		{name: "data is a link", from: Committed, state: Failed, reason: "no file", damage: func(t *testing.T, s *Spool, u *Upload) {
+		{name: "no record", from: Committed, damage: noRecord, state: Unusable, reason: "record is lost"},
+		{name: "empty record", from: Committed, damage: putRecord(""), state: Unusable, reason: "broken record"},
+		{name: "half a record", from: Committed, damage: putRecord(`{"version":1,"id":`), state: Unusable, reason: "broken record"},
+		{name: "later version", from: Committed, damage: putRecord(`{"version":2}`), state: Unusable, reason: "version 2"},
+		{name: "data is a link", from: Committed, state: Lost, reason: "no file", damage: func(t *testing.T, s *Spool, u *Upload) {
 			removeData(t, s, u)
 			must(t, os.Symlink("/etc/hostname", u.DataPath()))
 		}},
@@ -55,9 +61,6 @@ func TestRecover(t *testing.T) {
 				t.Fatalf("%s, reason %q; want %s, %q", first.State, first.Reason, tc.state, tc.reason)
 			}
 			wantState(t, again(t, s, healthy), Committed)
-			if broken := again(t, s, u).Broken(); broken != tc.broken {
-				t.Fatalf("broken is %v", broken)
-			}
 			s = reopen(t, s)
 			if second := again(t, s, u).Record(); !reflect.DeepEqual(first, second) {
 				t.Fatalf("recovery is not idempotent:\n%+v\n%+v", first, second)
@@ -113,7 +116,7 @@ func TestBrokenUploadCanBeReadAndRemovedOnly(t *testing.T) {
 	u = again(t, s, u)
 	wantContent(t, u, []byte("abc"))
 	for name, op := range map[string]func() error{
-		"retry": u.RetryAsItIs, "reopen": u.Reopen, "update": func() error { return u.Update(func(*Record) {}) },
+		"retry": func() error { return u.Retry(true) }, "reopen": u.Reopen, "update": func() error { return u.Update(func(*Record) {}) },
 		"fail": func() error { return u.Fail("x", Failure{}) },
 		"deliver": func() error {
 			_, err := Deliver(t.Context(), u, newFake(), nil)
@@ -148,21 +151,17 @@ func TestLeftoversGoAndStrangersStay(t *testing.T) {
 	}
 }
 
-func TestVisibleSurvivesUntilItIsWrittenAgain(t *testing.T) {
+// What stays in its folder as failed leaves it when it is written again and not closed, as a new file does.
+func TestAFailedFileThatIsWrittenAgain(t *testing.T) {
 	s, _ := open(t, t.TempDir())
-	u := committed(t, s, lateBill(), "abc")
-	must(t, u.Fail("refused later", Failure{Visible: true}))
-	must(t, u.Reopen())
+	u := queued(t, s, "abc")
+	must(t, u.Fail("refused later", Failure{}))
 	s = reopen(t, s)
 	u = again(t, s, u)
-	if r := u.Record(); r.State != Failed || !r.Visible {
-		t.Fatalf("what a close had accepted left its folder: %+v", r)
-	}
+	wantState(t, u, Failed)
 	must(t, u.Reopen())
-	must(t, u.Commit())
-	if u.Record().Visible {
-		t.Fatal("a new close has not been answered yet")
-	}
+	s = reopen(t, s)
+	wantState(t, again(t, s, u), Lost)
 }
 
 func TestRecordIsWrittenInTheArchivesWords(t *testing.T) {

@@ -19,7 +19,7 @@ func TestRetryToAnotherPlaceAfterDoubt(t *testing.T) {
 	}
 	must(t, u.Update(func(r *Record) { r.Folder, r.Name = 8, "Brief.pdf" }))
 	there := f.add(8, "Brief.pdf", "", "was there")
-	must(t, u.Retry())
+	must(t, u.Retry(false))
 	if _, err := Deliver(t.Context(), u, f, nil); err != nil {
 		t.Fatal(err)
 	}
@@ -62,7 +62,7 @@ func TestRetryOfWhatWasRefused(t *testing.T) {
 			if tt.change != nil {
 				tt.change(f)
 			}
-			must(t, u.Retry())
+			must(t, u.Retry(false))
 			_, err := Deliver(t.Context(), u, f, nil)
 			r := u.Record()
 			if r.State != tt.state || f.sends() != tt.sends || len(f.holding(billBytes)) != 1 || !strings.Contains(r.Reason, tt.reason) {
@@ -102,7 +102,7 @@ func TestRetryOfWhatIsNotWhole(t *testing.T) {
 		}, false},
 		"failed after a commit": {func(t *testing.T, s *Spool) *Upload {
 			u := committed(t, s, lateBill(), billBytes)
-			must(t, u.Fail("the folder was not made", Failure{Visible: true}))
+			must(t, u.Fail("the folder was not made", Failure{}))
 			return u
 		}, false},
 	}
@@ -112,17 +112,17 @@ func TestRetryOfWhatIsNotWhole(t *testing.T) {
 			u := tt.fail(t, s)
 			s = reopen(t, s)
 			u = again(t, s, u)
-			wantState(t, u, Failed)
+			wantState(t, u, Lost)
 			before, f := u.Record(), newFake()
 			if before.Incomplete() != tt.incomplete {
 				t.Errorf("incomplete is %v: %+v", before.Incomplete(), before)
 			}
-			err := u.Retry()
+			err := u.Retry(false)
 			if tt.incomplete {
-				if after := u.Record(); !errors.Is(err, ErrIncomplete) || !errors.Is(err, syscall.EPERM) || after.State != Failed || after.Reason != before.Reason {
+				if after := u.Record(); !errors.Is(err, ErrIncomplete) || !errors.Is(err, syscall.EPERM) || after.State != Lost || after.Reason != before.Reason {
 					t.Fatalf("%v; %+v", err, after)
 				}
-				err = u.RetryAsItIs()
+				err = u.Retry(true)
 			}
 			must(t, err)
 			if _, err := Deliver(t.Context(), u, f, nil); err != nil || f.sends() != 1 {

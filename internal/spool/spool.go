@@ -162,7 +162,7 @@ func (s *Spool) Close() error {
 func settle(u *Upload) error {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	if u.removed || u.broken != nil {
+	if u.removed.Load() || u.State() == Unusable {
 		return nil
 	}
 	return u.syncLocked()

@@ -7,15 +7,13 @@ import (
 )
 
 // may refuses what the table of transitions does not allow in the upload's state, everything of
-// an upload that was removed or cannot be read, and most of it during a delivery.
+// an upload that was removed, and most of it during a delivery.
 // +checklocks:u.mu
 func (u *Upload) mayLocked(ev event) error {
 	r := u.rec.Load()
 	switch _, ok := ev.to[r.State]; {
-	case u.removed:
+	case u.removed.Load():
 		return ErrRemoved
-	case u.broken != nil:
-		return &StateError{Op: ev.name, ID: u.id, State: Failed, Detail: u.broken.Error()}
 	case !ok, u.busy && !ev.busy, ev.when != nil && !ev.when(r):
 		return refusal(ev.name, r)
 	}
@@ -23,7 +21,7 @@ func (u *Upload) mayLocked(ev event) error {
 }
 
 // transitLocked is a transition: the record gets the state that the table has for the event, and
-// what edit changes, and is written. The bytes are sealed in every state but created.
+// what edit changes, and is written.
 // +checklocks:u.mu
 func (u *Upload) transitLocked(ev event, as durability, edit func(*Record)) error {
 	next := u.Record()
@@ -36,11 +34,12 @@ func (u *Upload) transitLocked(ev event, as durability, edit func(*Record)) erro
 		return err
 	}
 	edit(&next)
-	next.State, next.Changed = to, u.spool.now()
+	next.State, next.Changed = to.of(&next), u.spool.now()
 	if err := u.storeLocked(&next, as); err != nil {
 		return err
 	}
-	if to != from {
+	if next.State != from {
+		u.spoilt.Store(nil)
 		u.seal()
 	}
 	return u.spool.fault(ev.after)
@@ -61,18 +60,18 @@ func (u *Upload) insistLocked(ev event, as durability, edit func(*Record)) error
 	return err
 }
 
-// seal seals the bytes in every state but created.
-func (u *Upload) seal() { u.content.seal(u.State() != Created) }
+// seal seals the bytes unless they may change.
+func (u *Upload) seal() { u.content.seal(!u.State().Written()) }
 
-// Commit declares the data complete: created becomes committed. When it returns, data and
-// record of an upload that is Queued are durable, and so are those of one that was synced
-// before. After an error the upload is created as before.
-func (u *Upload) Commit() error { return u.CommitAs(func(*Record) {}) }
-
-// CommitAs is Commit after an Update by edit, with one record for both.
-func (u *Upload) CommitAs(edit func(*Record)) error {
+// Commit declares the data complete after an Update by edit, with one record for both. It is for a close that waits
+// until it is archived, or, with queue, for one that is answered at once. When it returns, data and record of what is
+// in the queue, or was synced before, are durable. After an error the upload is as before.
+func (u *Upload) Commit(queue bool, edit func(*Record)) error {
 	next := u.lockWith(edit)
 	defer u.mu.Unlock()
+	if queue {
+		return u.commitLocked(onQueue, next)
+	}
 	return u.commitLocked(onCommit, next)
 }
 
@@ -101,6 +100,7 @@ func (u *Upload) commitLocked(ev event, next *Record) error {
 	if next.Size = u.Size(); ev.name == onCommit.name {
 		next.Unwritten = u.content.unwritten()
 	}
+	from := next.State
 	switch err := next.Lacks(); {
 	case next.Size == 0:
 		return ErrEmpty
@@ -114,94 +114,121 @@ func (u *Upload) commitLocked(ev event, next *Record) error {
 		return err
 	}
 	as := asBefore
-	if !u.volatileLocked(next) {
+	if !u.volatileLocked(ev.to[from]) {
 		as = synced
 	}
 	u.checked = true
 	return u.transitLocked(ev, as, func(r *Record) {
 		*r = *next
-		r.Visible = r.Visible && u.State() == Failed // in its folder again
-		r.Closed, r.Reason, r.SHA256 = false, "", sum
+		r.Reason, r.SHA256 = "", sum
 		if r.SentSHA256 != sum {
 			r.forgetSent()
 		}
 	})
 }
 
-// Reopen makes a committed or failed upload created again, for another write. On one that
-// is created it makes a local file unfinished.
+// Reopen makes an upload that was closed, and is not being sent, created again, for another write.
 func (u *Upload) Reopen() error {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	return u.reopenLocked()
+	return u.reopenLocked(onReopen)
 }
 
+// reopenLocked writes that the bytes may change, unless the record says so.
 // +checklocks:u.mu
-func (u *Upload) reopenLocked() error {
-	if err := u.mayLocked(onReopen); err != nil {
+func (u *Upload) reopenLocked(ev event) error {
+	if err := u.mayLocked(ev); err != nil {
 		return err
 	}
-	if r := u.rec.Load(); r.State == Created && !r.Closed {
+	switch r := u.rec.Load(); r.State {
+	case ev.to[r.State]:
 		return nil
+	case Created: // a restart makes the same of both
+		u.becomeLocked(ev.to[Created])
+		return nil
+	default:
+		return u.transitLocked(ev, synced, func(r *Record) {
+			r.Size, r.SHA256, r.Reason, r.Stopped = 0, "", "", false
+		})
 	}
-	return u.transitLocked(onReopen, synced, func(r *Record) {
-		r.Closed, r.Queued, r.Size, r.SHA256, r.Reason, r.Stopped = false, false, 0, "", "", false
-	})
 }
 
-// Recall takes a committed upload back from the queue, so that it can be changed: it is
-// created and closed, as a local file is, and still queued. Commit makes it what it was,
-// Keep a local file; the first change makes it unfinished.
+// becomeLocked gives the upload another state in this run only.
+// +checklocks:u.mu
+func (u *Upload) becomeLocked(s State) {
+	r := u.Record()
+	r.State = s
+	u.rec.Store(&r)
+}
+
+// Recall takes an upload of which nothing was sent back from the queue, so that it can be changed. Recommit makes it
+// what it was, Keep a local file; with the first change it is being written.
 func (u *Upload) Recall() error {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if err := u.mayLocked(onRecall); err != nil {
 		return err
 	}
-	return u.transitLocked(onRecall, synced, func(r *Record) { r.Closed, r.SHA256, r.Reason = true, "", "" })
+	return u.transitLocked(onRecall, synced, func(r *Record) { r.SHA256, r.Reason = "", "" })
 }
 
-// unfinish makes a local file unfinished before n bytes are written, up to end. Where there
-// is no room for them it stays finished.
-func (u *Upload) unfinish(n, end int64) error {
-	if r := u.rec.Load(); r.State != Created || !r.Closed {
+// Touch says that a program is writing it; n bytes come next, up to end. Where there is no room for them a file that
+// was closed stays so.
+func (u *Upload) Touch(n, end int64) error {
+	switch s := u.State(); {
+	case s == Writing, s == Promised:
 		return nil
-	}
-	if err := u.spool.saw(u.spool.budget.mayTake(n, max(0, end-u.Size()))); err != nil {
-		return err
+	case !s.Written():
+		return refusal(onTouch.name, u.rec.Load())
+	case s != Created:
+		if err := u.spool.saw(u.spool.budget.mayTake(n, max(0, end-u.Size()))); err != nil {
+			return err
+		}
 	}
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	if u.removed {
+	if u.removed.Load() {
 		return nil // still open somewhere; nothing is kept of it
 	}
-	if r := u.rec.Load(); r.State != Created {
-		return refusal("write to", r)
-	}
-	return u.reopenLocked()
+	return u.reopenLocked(onTouch)
 }
 
-// Keep declares an upload that is created a local file, which every writer has closed. It
-// is durable when Keep returns.
-func (u *Upload) Keep() error { return u.KeepRefused("") }
-
-// KeepRefused is Keep for a local file that was not taken when it was to become a document.
-// The reason is for people, made printable, and stays until the file changes.
-func (u *Upload) KeepRefused(reason string) error {
+// Spoil notes that a write or a sync failed with err: its bytes are not what the program meant.
+func (u *Upload) Spoil(err error) {
 	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.State() == Created {
+		u.becomeLocked(Writing)
+	}
+	if u.State().Due() && u.spoilt.Load() == nil { // the first reason stays
+		u.spoilt.Store(&err)
+	}
+}
+
+// Spoilt returns with what Spoil was called since the bytes were opened, nil if it was not.
+func (u *Upload) Spoilt() error {
+	if err := u.spoilt.Load(); err != nil {
+		return *err
+	}
+	return nil
+}
+
+// Keep makes an upload that every writer has closed a local file, after an Update by edit, with one record for both,
+// which is durable when Keep returns. There is a reason if it was not taken when it was to become a document. That is
+// for people, made printable, and stays until the file changes.
+func (u *Upload) Keep(reason string, edit func(*Record)) error {
+	next := u.lockWith(edit)
 	defer u.mu.Unlock()
 	if err := u.mayLocked(onKeep); err != nil {
 		return err
 	}
-	size := u.Size()
-	return u.transitLocked(onKeep, synced, func(r *Record) {
-		r.Closed, r.Queued, r.Size, r.Reason = true, false, size, archive.Printable(reason)
-		r.Unwritten = u.content.unwritten()
-	})
+	next.Size, next.SHA256, next.Reason = u.Size(), "", archive.Printable(reason)
+	next.Unwritten = u.content.unwritten()
+	return u.transitLocked(onKeep, synced, func(r *Record) { *r = *next })
 }
 
-// Failure says of an upload that failed whether it stays in its folder, and whether it turned out to be no
-// whole file (Record.Incomplete).
+// Failure says of an upload that failed whether it stays in its folder although no close was answered with success,
+// and whether it turned out to be no whole file (Record.Incomplete).
 type Failure struct{ Visible, Incomplete bool }
 
 // Fail makes an upload failed, whatever it was, except confirmed. The reason is for people and is made
@@ -209,44 +236,43 @@ type Failure struct{ Visible, Incomplete bool }
 func (u *Upload) Fail(reason string, as Failure) error {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	if err := u.mayLocked(onFail); err != nil {
+	ev := onFail
+	if as.Visible {
+		ev = onFailShown
+	}
+	if err := u.mayLocked(ev); err != nil {
 		return err
 	}
 	r := u.rec.Load()
 	u.content.seal(true)
 	defer u.seal()
-	if (r.State == Created || !u.durable) && !r.Directory {
+	if (r.State.Written() || !u.durable) && !r.Directory {
 		if err := u.content.sync(); err != nil { // the record matters more than the error
 			u.log.Warn(err)
 		}
 	}
-	return u.transitLocked(onFail, synced, func(r *Record) {
+	return u.transitLocked(ev, synced, func(r *Record) {
 		if as.Incomplete {
 			r.SHA256 = ""
 		}
-		r.fail(reason, as.Visible, u.Size())
+		r.fail(reason, u.Size())
 		r.Unwritten = u.content.unwritten()
 	})
 }
 
-// Retry makes a failed upload committed again, and queued, so that Deliver sends it; when
-// an earlier attempt may have arrived Deliver first looks. What is Incomplete is not taken
-// (ErrIncomplete, ErrEmpty). One that is queued already forgets why it waits.
-func (u *Upload) Retry() error { return u.retry(false) }
-
-// RetryAsItIs is Retry that takes also a file that was never complete, unless it is empty.
-func (u *Upload) RetryAsItIs() error { return u.retry(true) }
-
-func (u *Upload) retry(asItIs bool) error {
+// Retry queues a failed upload again, so that Deliver sends it; when an earlier attempt may have arrived, that looks
+// first. An empty file is not taken (ErrEmpty), and one that was never complete only with asItIs (ErrIncomplete). One
+// that is queued already forgets why it waits.
+func (u *Upload) Retry(asItIs bool) error {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if err := u.mayLocked(onRetry); err != nil {
 		return err
 	}
 	next := u.Record()
-	next.Queued, next.Reason = true, ""
+	next.Reason = ""
 	switch r := u.rec.Load(); {
-	case r.State != Failed && r.Reason == "":
+	case !r.State.IsFailed() && r.Reason == "":
 		return nil
 	case r.Incomplete() && u.Size() == 0:
 		return ErrEmpty
@@ -264,14 +290,14 @@ func (u *Upload) Remove() error {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	switch {
-	case u.removed:
+	case u.removed.Load():
 		return nil
 	case u.busy:
 		return refusal("remove", u.rec.Load())
 	}
 	lasts := u.durable || u.State() == Confirmed
 	r := u.rec.Load()
-	later := r.State == Confirmed && r.Queued // nobody waits (SyncRemovals)
+	later := r.State == Confirmed && u.unawaited // nobody waits (SyncRemovals)
 	err := u.spool.fault(PointRemove)
 	if err == nil {
 		err = u.spool.saw(u.spool.writeRemoval(u.id, lasts && !later || u.content.isInFile()))
@@ -283,7 +309,7 @@ func (u *Upload) Remove() error {
 		}
 		return err
 	}
-	u.removed = true
+	u.removed.Store(true)
 	u.spool.forget(u.id)
 	u.spool.journal.Release(u.at)
 	u.content.remove()

@@ -3,115 +3,146 @@ package spool
 import (
 	"context"
 	"errors"
+	"os"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/archivefs/archivefs/archive"
 )
 
-// What the table allows, for each event and each state; "-" is refused.
-var allowed = map[string][]string{
-	//                created     committed    sending      confirmed    failed
-	"update":        {"created", "committed", "sending", "confirmed", "failed"},
-	"commit":        {"committed", "-", "-", "-", "-"},
-	"commit again":  {"committed", "-", "-", "-", "-"},
-	"keep":          {"created", "-", "-", "-", "-"},
-	"reopen":        {"created", "created", "-", "-", "created"},
-	"recall":        {"-", "created", "-", "-", "-"},
-	"fail":          {"failed", "failed", "failed", "-", "failed"},
-	"retry":         {"-", "committed", "sending", "-", "committed"},
-	"send":          {"-", "sending", "sending", "-", "-"},
-	"confirm":       {"-", "confirmed", "confirmed", "confirmed", "confirmed"},
-	"give up":       {"-", "failed", "failed", "-", "-"},
-	"wait, unsent":  {"-", "committed", "committed", "-", "-"},
-	"wait in doubt": {"-", "sending", "sending", "-", "-"},
-	"interrupt":     {"failed", "failed", "failed", "-", "-"},
-	"deliver":       {"-", "confirmed", "confirmed", "confirmed", "-"},
-	"resolve":       {"-", "failed", "confirmed", "confirmed", "-"},
-	"write":         {"created", "-", "-", "-", "-"},
-	"truncate":      {"created", "-", "-", "-", "-"},
-	"sync":          {"created", "committed", "sending", "confirmed", "failed"},
-	"remove":        {"created", "committed", "sending", "confirmed", "failed"},
+// states are all states but Unusable, in the order of docs/ARCHITECTURE.md.
+var states = []State{
+	Created, Writing, Promised, Local, Recalled, Committed, Sending, Resting, Queued, Delivering, Confirmed, Failed, Lost,
 }
 
-var states = []State{Created, Committed, Sending, Confirmed, Failed}
+// columns are the events of the table in docs/ARCHITECTURE.md.
+var columns = []struct {
+	name string
+	ev   event
+	ops  []func(*Upload) error // what leads to it
+}{
+	{"write", onTouch, []func(*Upload) error{
+		func(u *Upload) error { return u.Touch(0, 0) },
+		func(u *Upload) error { _, err := u.WriteAt([]byte("x"), 0); return err },
+		func(u *Upload) error { return u.Truncate(1) },
+	}},
+	{"answer", onAnswer, nil},
+	{"commit", onCommit, []func(*Upload) error{commit}},
+	{"queue", onQueue, []func(*Upload) error{func(u *Upload) error { return enqueue(u) }}},
+	{"keep", onKeep, []func(*Upload) error{keep, func(u *Upload) error { return u.Keep("why", func(*Record) {}) }}},
+	{"reopen", onReopen, []func(*Upload) error{(*Upload).Reopen}},
+	{"recall", onRecall, []func(*Upload) error{(*Upload).Recall}},
+	{"fail", onFail, []func(*Upload) error{
+		func(u *Upload) error { return u.Fail("because", Failure{}) },
+		func(u *Upload) error { return u.Fail("because", Failure{Incomplete: true}) },
+	}},
+	{"retry", onRetry, []func(*Upload) error{retryIt, retryAsItIs}},
+	{"send", onSend, nil},
+	{"confirm", onConfirm, nil},
+	{"give up", onGiveUp, nil},
+	{"wait", onWaitUnsent, nil},
+	{"wait in doubt", onWaitInDoubt, nil},
+	{"cut off", onInterrupt, nil},
+}
 
-// TestTransitions has every event in every state, by itself and by the operations that lead to
-// it. A queued upload, closed when it is created, meets what else an event asks for.
+// tableOf returns the rows of the table in docs/ARCHITECTURE.md whose head begins with a name, by their first cells.
+func tableOf(t *testing.T, name string) (head []string, rows map[string][]string) {
+	t.Helper()
+	page, err := os.ReadFile("../../docs/ARCHITECTURE.md")
+	must(t, err)
+	for line := range strings.Lines(string(page)) {
+		cells := strings.Split(strings.Trim(strings.TrimSpace(line), "|"), "|")
+		for i := range cells {
+			cells[i] = strings.Trim(cells[i], " *`")
+		}
+		switch {
+		case rows == nil && cells[0] == name && len(cells) > 1:
+			head, rows = cells, map[string][]string{}
+		case rows != nil && len(cells) != len(head):
+			return head, rows
+		case rows != nil && !strings.HasPrefix(cells[0], "--"):
+			rows[cells[0]] = cells
+		}
+	}
+	return head, rows
+}
+
+// The page has what follows from each state, and each transition.
+func TestStatesAreDocumented(t *testing.T) {
+	yes := map[bool]string{true: "yes"}
+	_, known := tableOf(t, "state")
+	head, moves := tableOf(t, "from")
+	if len(known) != len(factsOf) || len(moves) != len(factsOf) || len(states) != len(factsOf)-1 || len(head) != len(columns)+1 {
+		t.Fatalf("%d states, %d on the page; %d rows of %d events", len(states), len(known), len(moves), len(head)-1)
+	}
+	for _, s := range append(states, Unusable) {
+		f := factsOf[s]
+		want := []string{string(s), yes[f.written], yes[f.due], yes[f.complete], yes[f.queued], yes[f.sent], string(f.refused), string(f.after)}
+		if got := known[string(s)]; !slices.Equal(got[:len(want)], want) {
+			t.Errorf("the page has %q, want | %s |", got, strings.Join(want, " | "))
+		}
+		want = []string{string(s)}
+		for i, c := range columns {
+			want = append(want, string(c.ev.to[s]))
+			if head[i+1] != c.name {
+				t.Fatalf("column %q is %q", head[i+1], c.name)
+			}
+		}
+		if got := moves[string(s)]; !slices.Equal(got, want) {
+			t.Errorf("the page has %q, want | %s |", got, strings.Join(want, " | "))
+		}
+	}
+}
+
+// TestTransitions has every event in every state, by itself and by the operations that lead to it.
 func TestTransitions(t *testing.T) {
-	type do = func(*Upload) error
-	by := func(ev event) do {
-		return func(u *Upload) error {
+	_, moves := tableOf(t, "from")
+	for i, c := range columns {
+		by := func(u *Upload) error {
 			u.mu.Lock()
 			defer u.mu.Unlock()
-			return u.transitLocked(ev, synced, func(r *Record) {
+			return u.transitLocked(c.ev, synced, func(r *Record) {
 				if r.SHA256 == "" { // a record that is committed needs one
 					r.SHA256, r.Size = sum("abc"), 3
 				}
 				r.SentSHA256, r.SentID = r.SHA256, "x"
+				if c.ev.name == onWaitUnsent.name { // it has rested
+					r.Rest = 0
+				}
 			})
 		}
-	}
-	ops := map[string][]do{
-		"update":        {by(onUpdate), func(u *Upload) error { return u.Update(func(r *Record) { r.Mtime = r.Created }) }},
-		"commit":        {by(onCommit), (*Upload).Commit},
-		"commit again":  {by(onRecommit), (*Upload).Recommit},
-		"keep":          {by(onKeep), (*Upload).Keep, func(u *Upload) error { return u.KeepRefused("why") }},
-		"reopen":        {by(onReopen), (*Upload).Reopen},
-		"recall":        {by(onRecall), (*Upload).Recall},
-		"fail":          {by(onFail), func(u *Upload) error { return u.Fail("because", Failure{Visible: true}) }, func(u *Upload) error { return u.Fail("because", Failure{Visible: true, Incomplete: true}) }},
-		"retry":         {by(onRetry), (*Upload).Retry, (*Upload).RetryAsItIs},
-		"send":          {by(onSend)},
-		"confirm":       {by(onConfirm)},
-		"give up":       {by(onGiveUp)},
-		"wait, unsent":  {by(onWaitUnsent)},
-		"wait in doubt": {by(onWaitInDoubt)},
-		"interrupt":     {by(onInterrupt)},
-		"deliver": {func(u *Upload) error {
-			_, err := Deliver(t.Context(), u, newFake(), nil)
-			return err
-		}},
-		"resolve": {func(u *Upload) error {
-			f := newFake()
-			if u.State() == Sending {
-				f.add(7, u.Record().SentName, u.Record().SentID, "abc")
+		for _, from := range states {
+			want := State(moves[string(from)][i+1])
+			for _, op := range append(c.ops, by) {
+				t.Run(c.name+" "+string(from), func(t *testing.T) { walk(t, from, want, op) })
 			}
-			if _, err := Resolve(t.Context(), u, f); u.State() != Failed || u.Record().Reason == "because" {
-				return err
-			}
-			return nil // failed, as it was not sent
-		}},
-		"write":    {func(u *Upload) error { _, err := u.WriteAt([]byte("x"), 0); return err }},
-		"truncate": {func(u *Upload) error { return u.Truncate(1) }},
-		"sync":     {(*Upload).Sync},
-		"remove":   {(*Upload).Remove},
+		}
 	}
-	if len(ops) != len(allowed) {
-		t.Errorf("%d events are tried, %d are listed", len(ops), len(allowed))
-	}
-	for name, row := range allowed {
-		for i, from := range states {
-			for _, op := range ops[name] {
-				t.Run(name+" "+string(from), func(t *testing.T) { walk(t, from, State(row[i]), op) })
-			}
+	// What leads to no event of its own.
+	for name, op := range map[string]func(*Upload) error{
+		"sync":   syncIt,
+		"update": func(u *Upload) error { return u.Update(func(r *Record) { r.Mtime = r.Created }) },
+		"remove": (*Upload).Remove,
+	} {
+		for _, s := range states {
+			t.Run(name+" "+string(s), func(t *testing.T) { walk(t, s, s, op) })
 		}
 	}
 }
 
-// walk does op in one state and compares what comes of it, in memory and on disk.
+// walk does op in one state and compares what comes of it, in memory and on disk. No state is wanted for what is refused.
 func walk(t *testing.T, from, want State, op func(*Upload) error) {
 	t.Helper()
 	s, _ := open(t, t.TempDir())
 	u := inState(t, s, from)
-	queued := u.Record()
-	queued.Queued, queued.Closed = true, from == Created
-	if from == Failed {
-		queued.SHA256 = sum("abc")
-	}
-	store(t, u, queued)
 	err := op(u)
-	if want == "-" {
+	if from == Created && errors.Is(err, ErrEmpty) {
+		return
+	}
+	if want == "" {
 		var state *StateError
 		if !errors.As(err, &state) || !errors.Is(err, syscall.EBUSY) || state.State != from {
 			t.Fatalf("got %v, want a *StateError that is EBUSY", err)
@@ -124,13 +155,35 @@ func walk(t *testing.T, from, want State, op func(*Upload) error) {
 	if _, ok := s.Get(u.ID()); !ok {
 		return
 	}
-	if disk := onRecord(t, s, u.ID()); disk.State != want {
+	if disk := onRecord(t, s, u.ID()); disk.State != want && factsOf[disk.State].after != factsOf[want].after {
 		t.Fatalf("the disk says %s", disk.State)
 	}
 	u.content.mu.Lock()
 	defer u.content.mu.Unlock()
-	if u.content.sealed != (want != Created) {
+	if u.content.sealed != !want.Written() {
 		t.Errorf("the bytes of what is %s are sealed: %v", want, u.content.sealed)
+	}
+}
+
+// What a close was answered with success for stays in its folder, whatever comes, until it is archived or somebody
+// decides.
+func TestAnswersAreKept(t *testing.T) {
+	decided := map[string]bool{"write": true, "keep": true, "reopen": true, "cut off": true}
+	for _, c := range columns {
+		for from, to := range c.ev.to {
+			kept := factsOf[to].refused == Failed || to == Confirmed
+			if factsOf[from].refused == Failed && !decided[c.name] && !kept {
+				t.Errorf("%s, on %s: %s forgets that a close was answered with success", from, c.name, to)
+			}
+		}
+	}
+	for s, f := range factsOf {
+		if refused := factsOf[f.refused]; f.refused != "" && (!refused.failed || refused.due) {
+			t.Errorf("%s, refused, is %s: the next close tries it again", s, f.refused)
+		}
+		if f.after != s && !factsOf[f.after].failed {
+			t.Errorf("%s is %s after a restart", s, f.after)
+		}
 	}
 }
 
@@ -140,10 +193,10 @@ func TestTransitionsThatAskForMore(t *testing.T) {
 	folder, err := s.CreateFolder(Record{Name: "x"}, false)
 	must(t, err)
 	for name, op := range map[string]func() error{
-		"recommit of what was not recalled":    inState(t, s, Created).Recommit,
+		"recommit of what was not recalled":    inState(t, s, Writing).Recommit,
 		"recall of what is not queued":         inState(t, s, Committed).Recall,
-		"retry of what waits for its close":    inState(t, s, Committed).Retry,
-		"retry in doubt of what is not queued": inState(t, s, Sending).Retry,
+		"retry of what waits for its close":    func() error { return retryIt(inState(t, s, Committed)) },
+		"retry in doubt of what is not queued": func() error { return retryIt(inState(t, s, Sending)) },
 		"reopen of a folder":                   folder.Reopen,
 		"recall of a folder":                   folder.Recall,
 	} {
@@ -152,7 +205,9 @@ func TestTransitionsThatAskForMore(t *testing.T) {
 			t.Errorf("%s: %v, want a *StateError", name, err)
 		}
 	}
-	if err := inState(t, s, Failed).Retry(); !errors.Is(err, ErrIncomplete) {
+	half := inState(t, s, Writing)
+	must(t, half.Fail("because", Failure{}))
+	if err := half.Retry(false); !errors.Is(err, ErrIncomplete) {
 		t.Errorf("retry of what was never complete: %v", err)
 	}
 }
@@ -163,13 +218,14 @@ func TestNothingElseDuringADelivery(t *testing.T) {
 	u := committed(t, s, lateBill(), "abc")
 	f := newFake()
 	_, err := Deliver(t.Context(), u, f, func(context.Context) ([]*archive.Document, error) {
-		for name, op := range map[string]func() error{
-			"commit": u.Commit, "recommit": u.Recommit, "keep": u.Keep, "reopen": u.Reopen, "recall": u.Recall, "retry": u.Retry,
-			"remove": u.Remove, "fail": func() error { return u.Fail("because", Failure{}) },
-			"rename": func() error { return u.Update(func(r *Record) { r.Name = "y" }) },
+		for name, op := range map[string]func(*Upload) error{
+			"commit": commit, "recommit": (*Upload).Recommit, "keep": keep, "reopen": (*Upload).Reopen,
+			"recall": (*Upload).Recall, "retry": retryIt, "remove": (*Upload).Remove,
+			"fail":   func(u *Upload) error { return u.Fail("because", Failure{}) },
+			"rename": func(u *Upload) error { return u.Update(func(r *Record) { r.Name = "y" }) },
 		} {
 			var state *StateError
-			if err := op(); !errors.As(err, &state) {
+			if err := op(u); !errors.As(err, &state) {
 				t.Errorf("%s: %v, want a *StateError", name, err)
 			}
 		}
@@ -228,29 +284,50 @@ func TestErrorsNameNoPackage(t *testing.T) {
 	}
 }
 
-// inState makes an upload of that state.
+// inState makes an upload of that state, of a whole file of three bytes unless it was never closed.
 func inState(t *testing.T, s *Spool, state State) *Upload {
 	t.Helper()
-	u := create(t, s, lateBill(), "abc")
 	if state == Created {
+		u, err := s.Create(lateBill())
+		must(t, err)
 		return u
 	}
-	if state == Failed {
-		must(t, u.Fail("because", Failure{}))
-		return u
-	}
-	must(t, u.Commit())
-	switch f := newFake(); state {
+	u := create(t, s, lateBill(), "abc")
+	f := newFake()
+	switch state {
+	case Promised:
+		must(t, u.Sync(true))
+	case Local:
+		must(t, keep(u))
+	case Committed, Lost:
+		must(t, commit(u))
 	case Sending:
+		must(t, commit(u))
+		f.script = []outcome{{err: kindErr(archive.KindTimeout)}}
+		if _, err := DeliverWith(t.Context(), u, f, nil, Policy{Queue: true}); err == nil {
+			t.Fatal("delivered")
+		}
+	case Resting:
+		must(t, u.Commit(true, func(r *Record) { r.Rest = time.Second }))
+	case Queued, Recalled, Failed:
+		must(t, enqueue(u))
+	case Delivering:
+		must(t, enqueue(u))
 		f.script = []outcome{{err: kindErr(archive.KindTimeout)}}
 		if _, err := DeliverWith(t.Context(), u, f, nil, Policy{Queue: true}); err == nil {
 			t.Fatal("delivered")
 		}
 	case Confirmed:
+		must(t, commit(u))
 		if _, err := Deliver(t.Context(), u, f, nil); err != nil {
 			t.Fatal(err)
 		}
-	case Created, Committed, Failed:
+	}
+	switch state {
+	case Failed, Lost:
+		must(t, u.Fail("because", Failure{}))
+	case Recalled:
+		must(t, u.Recall())
 	}
 	wantState(t, u, state)
 	return u
@@ -263,12 +340,12 @@ func TestFailIsPrintableAndKeepsTheBytes(t *testing.T) {
 	s = reopen(t, s)
 	u = again(t, s, u)
 	r := u.Record()
-	if r.State != Failed || !r.Visible || r.Doubtful || r.Size != 9 || r.Reason != `killed\x1b[2J\u202e` {
+	if r.State != Failed || r.Doubtful || r.Size != 9 || r.Reason != `killed\x1b[2J\u202e` {
 		t.Fatalf("%+v", r)
 	}
 	wantData(t, u, "half a fi")
-	must(t, u.RetryAsItIs())
-	if r := u.Record(); r.SHA256 != sum("half a fi") || !r.Visible || r.Reason != "" {
+	must(t, u.Retry(true))
+	if r := u.Record(); r.SHA256 != sum("half a fi") || r.State != Queued || r.Reason != "" {
 		t.Fatalf("%+v", r)
 	}
 }
@@ -280,7 +357,7 @@ func TestFailOfASendingStaysInDoubt(t *testing.T) {
 	r.Doubtful = false // as when it is cut off for the first time
 	u.rec.Store(&r)
 	must(t, u.Fail("given up", Failure{}))
-	must(t, u.Retry())
+	must(t, u.Retry(false))
 	if r := u.Record(); !r.Doubtful || r.SentID == "" {
 		t.Fatalf("%+v", r)
 	}
@@ -289,10 +366,10 @@ func TestFailOfASendingStaysInDoubt(t *testing.T) {
 func TestKeptFileIsUnfinishedOnceItIsWritten(t *testing.T) {
 	s, _ := open(t, t.TempDir())
 	u := create(t, s, Record{Name: "x.part"}, "abc")
-	must(t, u.Keep())
+	must(t, keep(u))
 	s = reopen(t, s)
 	u = again(t, s, u)
-	if r := u.Record(); r.State != Created || !r.Closed || r.Size != 3 {
+	if r := u.Record(); r.State != Local || r.Size != 3 {
 		t.Fatalf("%+v", r)
 	}
 	if _, err := u.WriteAt([]byte("d"), 3); err != nil {
@@ -300,7 +377,7 @@ func TestKeptFileIsUnfinishedOnceItIsWritten(t *testing.T) {
 	}
 	s = reopen(t, s)
 	u = again(t, s, u)
-	if r := u.Record(); r.State != Failed || !strings.Contains(r.Reason, "never closed") || r.Visible {
+	if r := u.Record(); r.State != Lost || !strings.Contains(r.Reason, "never closed") {
 		t.Fatalf("%+v", r)
 	}
 	wantData(t, u, "abcd")
@@ -311,10 +388,10 @@ func TestUpdateChangesWhatItMay(t *testing.T) {
 	u := committed(t, s, lateBill(), "abc")
 	before := u.Record()
 	must(t, u.Update(func(r *Record) {
-		*r = Record{Name: "new.pdf", Folder: 8, Attributes: archive.Attributes{Keywords: []string{"a"}}, Visible: true, Xattrs: map[string][]byte{"user.x": {0, 255}}}
+		*r = Record{Name: "new.pdf", Folder: 8, Attributes: archive.Attributes{Keywords: []string{"a"}}, Temporary: true, Xattrs: map[string][]byte{"user.x": {0, 255}}}
 	}))
 	after := u.Record()
-	if after.Name != "new.pdf" || after.Folder != 8 || !after.Visible || string(after.Xattrs["user.x"]) != "\x00\xff" {
+	if after.Name != "new.pdf" || after.Folder != 8 || !after.Temporary || string(after.Xattrs["user.x"]) != "\x00\xff" {
 		t.Fatalf("%+v", after)
 	}
 	if after.ID != before.ID || after.State != Committed || after.SHA256 != before.SHA256 || after.Size != 3 ||
@@ -348,7 +425,7 @@ func TestCommitThatFailsCanBeWrittenOn(t *testing.T) {
 	})
 	u := create(t, s, lateBill(), "abc")
 	broken = true
-	if err := u.Commit(); !errors.Is(err, boom) {
+	if err := commit(u); !errors.Is(err, boom) {
 		t.Fatal(err)
 	}
 	if err := u.Fail("x", Failure{}); !errors.Is(err, boom) {
@@ -358,7 +435,7 @@ func TestCommitThatFailsCanBeWrittenOn(t *testing.T) {
 	if _, err := u.WriteAt([]byte("d"), 3); err != nil {
 		t.Fatal(err)
 	}
-	must(t, u.Commit())
+	must(t, commit(u))
 	if u.Record().SHA256 != sum("abcd") {
 		t.Fatal("wrong checksum")
 	}
@@ -368,14 +445,14 @@ func TestCommitThatFailsCanBeWrittenOn(t *testing.T) {
 func TestNothingEmptyIsCommitted(t *testing.T) {
 	s, _ := open(t, t.TempDir())
 	u := create(t, s, lateBill(), "")
-	wantEmpty(t, "commit", u.Commit())
+	wantEmpty(t, "commit", commit(u))
 	wantState(t, u, Created)
 	must(t, u.Fail("killed", Failure{}))
-	wantEmpty(t, "retry", u.Retry())
-	wantEmpty(t, "retry as it is", u.RetryAsItIs())
-	wantState(t, u, Failed)
+	wantEmpty(t, "retry", u.Retry(false))
+	wantEmpty(t, "retry as it is", u.Retry(true))
+	wantState(t, u, Lost)
 	r := u.Record()
-	r.State, r.Queued, r.SHA256, r.Reason = Committed, true, sum(""), "" // as an older version would have it
+	r.State, r.SHA256, r.Reason = Queued, sum(""), "" // as an older version would have it
 	store(t, u, r)
 	s = reopen(t, s)
 	u, f := again(t, s, u), newFake()

@@ -32,15 +32,17 @@ type Upload struct {
 	content content
 	sent    atomic.Int64  // bytes of the data that the delivery under way has read; else 0
 	turn    chan struct{} // holds one token: the right to deliver
-	broken  error         // why the record cannot be acted on; constant
+	removed atomic.Bool   // set under mu
+	spoilt  atomic.Pointer[error]
 
 	mu sync.Mutex
 	// at is the last record in the journal, and durable says that one is durable.
 	at      journal.Pos // +checklocks:mu
 	durable bool        // +checklocks:mu
 	// busy says that Deliver is at work.
-	busy    bool // +checklocks:mu
-	removed bool // +checklocks:mu
+	busy bool // +checklocks:mu
+	// unawaited says that the background archived it: nobody waits for its removal.
+	unawaited bool // +checklocks:mu
 	// checked says that the data was seen to have the record's checksum in this run.
 	checked bool // +checklocks:mu
 	// outcome is the error of the last delivery in this run, nil for success.
@@ -53,7 +55,7 @@ type Upload struct {
 func newUpload(s *Spool, r Record) *Upload {
 	u := &Upload{
 		spool: s, id: r.ID, log: s.log.WithField("upload", r.ID), turn: make(chan struct{}, 1),
-		content: content{id: r.ID, path: filepath.Join(s.dir, dataPrefix+r.ID), journal: s.journal, budget: &s.budget, saw: s.saw, most: s.opts.JournalSize / logPart, sealed: r.State != Created},
+		content: content{id: r.ID, path: filepath.Join(s.dir, dataPrefix+r.ID), journal: s.journal, budget: &s.budget, saw: s.saw, most: s.opts.JournalSize / logPart, sealed: !r.State.Written()},
 	}
 	u.content.log = u.log
 	u.rec.Store(&r)
@@ -73,8 +75,8 @@ func (u *Upload) State() State { return u.rec.Load().State }
 // under way, 0 when there is none.
 func (u *Upload) Sent() int64 { return u.sent.Load() }
 
-// Broken reports whether its record cannot be acted on: only its bytes can be had.
-func (u *Upload) Broken() bool { return u.broken != nil }
+// Removed reports whether Remove has forgotten it.
+func (u *Upload) Removed() bool { return u.removed.Load() }
 
 // Update changes descriptive fields by edit. Changes of fields that the spool owns do not count.
 // What an upload asks of the archive cannot change while it is being sent, nor after
@@ -86,7 +88,7 @@ func (u *Upload) Broken() bool { return u.broken != nil }
 func (u *Upload) Update(edit func(*Record)) error {
 	next := u.lockWith(edit)
 	defer u.mu.Unlock()
-	if u.removed {
+	if u.removed.Load() {
 		u.rec.Store(next)
 		return nil
 	}
@@ -94,7 +96,7 @@ func (u *Upload) Update(edit func(*Record)) error {
 		return err
 	}
 	r := u.rec.Load()
-	if fixed := u.busy || r.State == Sending || r.State == Confirmed; fixed && !sameRequest(r, next) {
+	if fixed := u.busy || r.State.InFlight() || r.State == Confirmed; fixed && !sameRequest(r, next) {
 		return refusal(onUpdate.name, r)
 	}
 	return u.transitLocked(onUpdate, asBefore, func(r *Record) { *r = *next })
@@ -129,11 +131,11 @@ const (
 	unsynced
 )
 
-// volatileLocked reports whether nothing of an upload whose next record is r is synced: nobody was told
+// volatileLocked reports whether nothing of an upload in state s is synced: nobody was told
 // that it is safe, nor is by what comes next, the close that archives it.
 // +checklocks:u.mu
-func (u *Upload) volatileLocked(r *Record) bool {
-	return !u.durable && !r.Queued && u.spool.opts.Boot != ""
+func (u *Upload) volatileLocked(s State) bool {
+	return !u.durable && !s.InQueue() && u.spool.opts.Boot != ""
 }
 
 // storeLocked writes the record and then shows it. If it is to be durable then so are the bytes.
@@ -176,33 +178,46 @@ func (u *Upload) writeLocked(r *Record, sync bool) error {
 	return nil
 }
 
-// Sync makes data and record durable.
-func (u *Upload) Sync() error {
+// Sync makes data and record durable. answered says that a close is answered with success for that, while others still
+// write.
+func (u *Upload) Sync(answered bool) error {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	switch {
-	case u.removed || u.broken != nil:
+	case u.removed.Load() || u.State() == Unusable:
 		return nil
-	case u.State() != Created:
+	case !u.State().Written():
 		return u.syncLocked()
 	}
 	if err := u.spool.fault(PointSync); err != nil {
 		return err
 	}
 	r := u.Record()
+	if answered {
+		r.State = onAnswer.to[r.State]
+	}
 	if err := u.storeLocked(&r, synced); err != nil {
 		return err
 	}
 	return u.spool.fault(PointSynced)
 }
 
+// Answered says that closes were answered with success. What comes next makes it durable.
+func (u *Upload) Answered() {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if to, ok := onAnswer.to[u.State()]; ok {
+		u.becomeLocked(to)
+	}
+}
+
 // syncLocked makes a volatile upload durable.
 // +checklocks:u.mu
 func (u *Upload) syncLocked() error {
-	r := u.Record()
-	if !u.volatileLocked(&r) {
+	if !u.volatileLocked(u.State()) {
 		return nil
 	}
+	r := u.Record()
 	return u.storeLocked(&r, synced)
 }
 
@@ -252,10 +267,9 @@ func (u *Upload) BeginSync() { u.content.beginSync() }
 // ReadAt implements io.ReaderAt.
 func (u *Upload) ReadAt(p []byte, off int64) (int, error) { return u.content.ReadAt(p, off) }
 
-// WriteAt implements io.WriterAt in state created; else the error is a *StateError. Where
-// the budget or the disk has no room for all of p nothing is written and the error is
-// ENOSPC. Writing to a local file makes it unfinished until it is kept or committed; where
-// there is no room it stays finished.
+// WriteAt implements io.WriterAt where the bytes may change (State.Written); else the error is a *StateError. Where
+// the budget or the disk has no room for all of p nothing is written and the error is ENOSPC. The upload then is
+// open; where there is no room, one that was closed stays as it was.
 func (u *Upload) WriteAt(p []byte, off int64) (int, error) {
 	switch {
 	case off < 0:
@@ -265,7 +279,7 @@ func (u *Upload) WriteAt(p []byte, off int64) (int, error) {
 	case len(p) == 0:
 		return 0, nil
 	}
-	if err := u.unfinish(int64(len(p)), off+int64(len(p))); err != nil {
+	if err := u.Touch(int64(len(p)), off+int64(len(p))); err != nil {
 		return 0, err
 	}
 	n, err := u.content.writeAt(p, off)
@@ -276,12 +290,12 @@ func (u *Upload) WriteAt(p []byte, off int64) (int, error) {
 }
 
 // Truncate sets the length of the data in bytes; what is added reads as zeros. It fails
-// as WriteAt does. Where there is no room a local file stays finished.
+// as WriteAt does.
 func (u *Upload) Truncate(size int64) error {
 	if size < 0 {
 		return fmt.Errorf("truncate to %d: %w", size, syscall.EINVAL)
 	}
-	if err := u.unfinish(max(0, size-u.Size()), size); err != nil {
+	if err := u.Touch(max(0, size-u.Size()), size); err != nil {
 		return err
 	}
 	err := u.content.truncate(size)

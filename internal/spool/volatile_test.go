@@ -25,7 +25,7 @@ func TestAForegroundUploadIsVolatile(t *testing.T) {
 		}
 	}
 	volatile("created", true)
-	must(t, u.Commit())
+	must(t, commit(u))
 	volatile("committed", true)
 	f.script = []outcome{{commit: true, then: func() { volatile("sending", true) }}}
 	if _, err := Deliver(t.Context(), u, f, nil); err != nil {
@@ -47,7 +47,7 @@ func TestAVolatileUploadThatCannotBeRemovedBecomesDurable(t *testing.T) {
 		}
 	})
 	u := create(t, s, lateBill(), billBytes)
-	must(t, u.Commit())
+	must(t, commit(u))
 	if _, err := Deliver(t.Context(), u, newFake(), nil); err != nil {
 		t.Fatal(err)
 	}
@@ -62,12 +62,11 @@ func TestAVolatileUploadThatCannotBeRemovedBecomesDurable(t *testing.T) {
 // What is told, or may not be known any more, is durable from then on.
 func TestAVolatileUploadBecomesDurable(t *testing.T) {
 	tests := map[string]func(*Upload) error{
-		"synced": (*Upload).Sync,
-		"kept":   (*Upload).Keep,
-		"failed": func(u *Upload) error { return u.Fail("because", Failure{}) },
-		"queued": func(u *Upload) error {
-			return errors.Join(u.Update(func(r *Record) { r.Queued = true }), u.Commit())
-		},
+		"synced":   syncIt,
+		"kept":     keep,
+		"failed":   func(u *Upload) error { return u.Fail("because", Failure{}) },
+		"answered": promise,
+		"queued":   func(u *Upload) error { return enqueue(u) },
 		"refused":  sendTo(outcome{err: kindErr(archive.KindForbidden)}),
 		"in doubt": sendTo(outcome{commit: true, err: kindErr(archive.KindInterrupted)}),
 		"no id":    sendTo(outcome{commit: true, noID: true}),
@@ -85,8 +84,8 @@ func TestAVolatileUploadBecomesDurable(t *testing.T) {
 				t.Error("a record that is durable was followed by one that is not")
 			}
 			s = reopen(t, s, on("two"))
-			if r := again(t, s, u); r.broken != nil {
-				t.Error(r.broken)
+			if r := again(t, s, u); r.State() == Unusable {
+				t.Error(r.Record().Reason)
 			}
 		})
 	}
@@ -95,7 +94,7 @@ func TestAVolatileUploadBecomesDurable(t *testing.T) {
 // sendTo commits an upload and delivers it to a service that answers so.
 func sendTo(answer outcome) func(*Upload) error {
 	return func(u *Upload) error {
-		if err := u.Commit(); err != nil {
+		if err := commit(u); err != nil {
 			return err
 		}
 		_, _ = Deliver(context.Background(), u, newFake(answer), nil) // the record tells
@@ -112,7 +111,7 @@ func TestVolatileAfterARestart(t *testing.T) {
 				s, _ := open(t, t.TempDir(), on("one"))
 				u := create(t, s, lateBill(), billBytes)
 				if state != Created {
-					must(t, u.Commit())
+					must(t, commit(u))
 				}
 				f := newFake(outcome{commit: true, then: func() { s = reopen(t, s, on(boot)) }})
 				if state == Sending {
@@ -122,17 +121,17 @@ func TestVolatileAfterARestart(t *testing.T) {
 				}
 				u = again(t, s, u)
 				if boot == "one" {
-					if want := map[State]State{Created: Failed, Committed: Committed, Sending: Sending}[state]; u.State() != want || !isDurable(u) {
+					if want := map[State]State{Created: Lost, Committed: Committed, Sending: Sending}[state]; u.State() != want || !isDurable(u) {
 						t.Errorf("it is %s, durable is %v; want %s, durable", u.State(), isDurable(u), want)
 					}
 					return
 				}
-				wantState(t, u, Failed)
+				wantState(t, u, Unusable)
 				if r := u.Record(); r.Name != lateBill().Name || !strings.Contains(r.Reason, "machine stopped") {
 					t.Errorf("%+v", r)
 				}
 				wantContent(t, u, []byte(billBytes))
-				if u.RetryAsItIs() == nil || u.Reopen() == nil {
+				if u.Retry(true) == nil || u.Reopen() == nil {
 					t.Error("it can be sent again, although it may have arrived")
 				}
 				must(t, u.Remove())
@@ -147,8 +146,8 @@ func TestCloseSyncsWhatIsVolatile(t *testing.T) {
 	u := create(t, s, lateBill(), billBytes)
 	must(t, s.Close())
 	s, _ = open(t, s.dir, on("two"))
-	if u = again(t, s, u); u.broken != nil || u.RetryAsItIs() != nil {
-		t.Errorf("it cannot be retried: %v", u.broken)
+	if u = again(t, s, u); u.State() == Unusable || u.Retry(true) != nil {
+		t.Errorf("it cannot be retried: %+v", u.Record())
 	}
 }
 

@@ -14,10 +14,10 @@ type Left struct {
 // add counts an upload of that record and size.
 func (l *Left) add(r *Record, size int64) {
 	switch {
-	case r.StaysHere() && size > 0:
+	case r.State == Local && size > 0:
 		l.Local++
-	case r.State == Confirmed, r.StaysHere():
-	case r.State == Sending, r.Queued:
+	case r.State == Confirmed, r.State == Local:
+	case r.State.InFlight(), r.State.InQueue():
 		l.Pending++
 		l.Bytes += size
 		if r.WaitsInDoubt() {

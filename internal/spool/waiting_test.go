@@ -19,14 +19,14 @@ func TestWaiting(t *testing.T) {
 	want(0)
 	s, _ := open(t, dir)
 	want(0)
-	for n, state := range []State{Created, Committed, Sending, Failed} {
+	for n, state := range []State{Created, Committed, Sending, Lost} {
 		inState(t, s, state)
 		want(n + 1)
 	}
 	inState(t, s, Confirmed)
 	local := create(t, s, Record{Name: "letter.part"}, "abc")
 	want(5) // it was not closed
-	must(t, local.Keep())
+	must(t, keep(local))
 	want(4)
 	_, err := s.journal.Append(journal.Entry{Key: someID, Kind: isBytes, Body: []byte("abc")}) // without a record
 	must(t, err)

@@ -10,7 +10,6 @@ import (
 	"github.com/archivefs/archivefs/fs/internal/names"
 	"github.com/archivefs/archivefs/fs/internal/staging"
 	"github.com/archivefs/archivefs/fs/internal/tree"
-	"github.com/archivefs/archivefs/internal/spool"
 	"github.com/archivefs/archivefs/internal/state"
 )
 
@@ -157,10 +156,10 @@ func (c *Files) removeLocal(f *staging.File) error {
 	}
 	up := f.Pending()
 	r := up.Record()
-	if r.State == spool.Failed && r.Doubtful {
+	if r.State.IsFailed() && r.Doubtful {
 		return errno.ErrMayHave
 	}
-	if r.Queued { // recalled, so that open handles can write
+	if r.State.InQueue() { // recalled, so that open handles can write
 		if err := f.RecallLocked(up); err != nil {
 			return err
 		}

@@ -375,7 +375,7 @@ func (c *Files) copyAndHide(ctx context.Context, d *tree.Dir, e *tree.Entry, new
 		c.s.Discard(up)
 		return err
 	}
-	if err := up.Keep(); err != nil {
+	if err := up.Keep("", func(*spool.Record) {}); err != nil {
 		c.s.Discard(up)
 		return err
 	}
@@ -468,25 +468,27 @@ func (c *Files) renameLocalLocked(ctx context.Context, f *staging.File, to *tree
 		place.Temporary, place.Doubted = place.Temporary || before.Temporary, place.Doubted || before.Doubted
 	}
 	local := place.Temporary || to.StaysLocal(newName)
-	sends := before.Queued && before.Rest > 0 && place.Rest == 0 && !local // its close was not told
+	sends := before.State.InQueue() && before.Rest > 0 && place.Rest == 0 && !local // its close was not told
 	if err == nil {
 		err = c.recallForLocked(f, up, other, local || sends)
 	}
 	if err != nil {
 		return err
 	}
-	move := func(r *spool.Record) {
-		retarget(r, place)
-		r.Queued = r.Queued && !local
-	}
-	if sends || !local && f.Ready(up) {
+	move := func(r *spool.Record) { retarget(r, place) }
+	switch {
+	case sends || !local && f.Ready(up):
 		return c.sendAsLocked(ctx, f, up, before, move, to, newName, over, replaced)
+	case local && up.State() == spool.Recalled:
+		err = up.Keep("", move)
+	default:
+		err = up.Update(move)
 	}
-	if err := up.Update(move); err != nil {
+	if err != nil {
 		return err
 	}
 	c.moveToLocked(f, to, newName, over, replaced)
-	if up.Record().Queued {
+	if up.State().InQueue() {
 		c.s.Queue.Add(up) // it may have waited for the folder that it has left
 	}
 	return nil
@@ -498,10 +500,7 @@ func (c *Files) keepRefused(f *staging.File, up *spool.Upload, why error) error 
 	if err := f.RecallLocked(up); err != nil {
 		return err
 	}
-	if err := up.Update(func(r *spool.Record) { r.Temporary, r.Rest = true, 0 }); err != nil {
-		return err
-	}
-	return up.KeepRefused(why.Error())
+	return up.Keep(why.Error(), func(r *spool.Record) { r.Temporary, r.Rest = true, 0 })
 }
 
 // mayReplace returns an error if a local file cannot replace over. If over is an inbox document,
@@ -528,9 +527,7 @@ func (c *Files) mayReplace(d *tree.Dir, name string, over *tree.Entry) (*archive
 		return doc, nil
 	}
 	if up := staging.FileAt(over).Pending(); up != nil {
-		switch s := up.State(); {
-		case s == spool.Created, s == spool.Failed, s == spool.Committed && up.Record().Queued:
-		default:
+		if s := up.State(); !s.Written() && !s.IsFailed() && !(s.InQueue() && s.IsUnsent()) {
 			return nil, errno.ErrMayHave
 		}
 	}
@@ -542,7 +539,7 @@ func (c *Files) mayReplace(d *tree.Dir, name string, over *tree.Entry) (*archive
 // locked as well, which checklocks cannot express.
 // +checklocks:f.Commit
 func (c *Files) recallForLocked(f *staging.File, up *spool.Upload, other *staging.File, local bool) error {
-	if local && up.Record().Queued {
+	if local && up.State().InQueue() {
 		if err := f.RecallLocked(up); err != nil {
 			return err
 		}
@@ -550,7 +547,7 @@ func (c *Files) recallForLocked(f *staging.File, up *spool.Upload, other *stagin
 	if other == nil || other.StaysBeside() {
 		return nil
 	}
-	if up := other.Pending(); up != nil && up.Record().Queued {
+	if up := other.Pending(); up != nil && up.State().InQueue() {
 		return other.RecallLocked(up) // +checklocksignore
 	}
 	return nil
@@ -584,20 +581,18 @@ func (c *Files) sendAsLocked(ctx context.Context, f *staging.File, up *spool.Upl
 // local with the reason.
 // +checklocks:f.Commit
 func (c *Files) takeBackLocked(f *staging.File, up *spool.Upload, before spool.Record, err error) error {
-	if before.Doubted && archive.KindOf(err) == archive.KindUnsupported { // as keepRefused
-		before.Temporary, before.Rest, before.Queued = true, 0, false
+	never := before.Doubted && archive.KindOf(err) == archive.KindUnsupported // as keepRefused
+	if never {
+		before.Temporary, before.Rest = true, 0
 	}
-	if before.Queued {
+	if before.State.InQueue() && !never {
 		kerr := up.Update(func(r *spool.Record) { retarget(r, before) })
 		return errors.Join(err, kerr, c.s.RetryLocked(f, up, true))
 	}
 	if kerr := up.Reopen(); kerr != nil {
 		return errors.Join(err, kerr)
 	}
-	if kerr := up.Update(func(r *spool.Record) { retarget(r, before) }); kerr != nil {
-		return errors.Join(err, kerr)
-	}
-	return errors.Join(err, up.KeepRefused(err.Error()))
+	return errors.Join(err, up.Keep(err.Error(), func(r *spool.Record) { retarget(r, before) }))
 }
 
 // retarget gives a record the place and name of another.

@@ -50,7 +50,7 @@ func (c *Files) moveTree(ctx context.Context, d *tree.Dir, e *tree.Entry, to *tr
 		switch {
 		case dir.QueuedAs() == nil:
 			return errno.ErrNotMoved // it was created meanwhile
-		case before.State() == spool.Sending:
+		case before.State().InFlight():
 			return errno.ErrMayHave
 		}
 	}
@@ -74,7 +74,7 @@ func (c *Files) moveTree(ctx context.Context, d *tree.Dir, e *tree.Entry, to *tr
 	}
 	if up != nil && up == before { // what failed, and is shown no more, is listed and exported where its folder is
 		for _, in := range c.s.Spool.List() {
-			if r := in.Record(); r.Within == up.ID() && r.State == spool.Failed {
+			if r := in.Record(); r.Within == up.ID() && r.State.IsFailed() {
 				if err := in.Update(func(r *spool.Record) { r.Path = dir.Path() }); err != nil {
 					return err
 				}

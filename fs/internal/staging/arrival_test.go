@@ -39,7 +39,6 @@ func TestArrivedFileIsListed(t *testing.T) {
 			f := s.Holder(up)
 			e := tree.NewEntry(name, nil, &f.Leaf)
 			f.standFor(d, e)
-			f.happened(onQueue)
 			d.Add(e)
 			s.Delivery.become(f, d, s.Delivery.confirmed(&r, 2, d), r.Splits())
 			f.detach()

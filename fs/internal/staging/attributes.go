@@ -210,14 +210,13 @@ func (f *File) state() xattr.State {
 	defer f.Mu.Unlock()
 	if f.Up != nil && f.Up.State() != spool.Confirmed {
 		switch r := f.Up.Record(); {
-		case r.State == spool.Failed, r.Queued:
+		case r.State.IsFailed(), r.State.InQueue():
 			return stateOf(f.Up)
-		case r.State == spool.Created && (r.Closed || f.Doc == nil && f.Dir != nil && (r.Temporary || f.Dir.StaysLocal(f.Entry.Name))):
+		case r.State == spool.Created, r.State == spool.Local,
+			r.State.Due() && f.Doc == nil && f.Dir != nil && (r.Temporary || f.Dir.StaysLocal(f.Entry.Name)):
 			return xattr.StateLocal
-		case r.State == spool.Created && f.phase.unfinished(), r.State != spool.Created:
-			return xattr.StatePending
 		}
-		return xattr.StateLocal
+		return xattr.StatePending
 	}
 	if f.Dir != nil && f.Dir.Kind() == tree.InboxDir || f.As != nil && f.As.Inbox {
 		return xattr.StateInbox
@@ -227,7 +226,7 @@ func (f *File) state() xattr.State {
 
 // stateOf returns the value of the attribute state for what is queued or failed.
 func stateOf(up *spool.Upload) xattr.State {
-	if up.State() == spool.Failed {
+	if up.State().IsFailed() {
 		return xattr.StateFailed
 	}
 	return xattr.StatePending

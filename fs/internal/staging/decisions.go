@@ -23,12 +23,12 @@ func (s *Area) Send(up *spool.Upload) error {
 		}
 	}
 	r := up.Record()
-	if Rests(&r) || r.State == spool.Failed && r.Rest > over {
+	if Rests(&r) || r.State.IsFailed() && r.Rest > over {
 		if err := up.Update(func(r *spool.Record) { r.Rest = over }); err != nil {
 			return err
 		}
 	}
-	if r.Queued {
+	if r.State.InQueue() {
 		s.Queue.Hurry(up)
 	}
 	return nil
@@ -44,7 +44,7 @@ func (s *Area) retry(up *spool.Upload, asItIs bool) error {
 		return err
 	}
 	folder, inFolder := s.Spool.Get(r.Within)
-	inFolder = inFolder && folder.State() == spool.Failed
+	inFolder = inFolder && folder.State().IsFailed()
 	if inFolder {
 		if err := s.retry(folder, false); err != nil { // which also retries what is in it
 			return err
@@ -65,7 +65,7 @@ func (s *Area) retry(up *spool.Upload, asItIs bool) error {
 		return err
 	}
 	for _, in := range inside {
-		if r := in.Record(); r.State == spool.Failed {
+		if r := in.Record(); r.State.IsFailed() {
 			if err := s.retry(in, false); err != nil {
 				s.Service.Failures.Add("retry", in, r.Path+"/"+r.Name, err)
 			}
@@ -90,7 +90,7 @@ func mayRetry(r *spool.Record, asItIs bool) error {
 // failedIn returns the complete uploads directly in a folder that failed with it.
 func (s *Area) failedIn(folder *spool.Upload) (inside []*spool.Upload) {
 	for _, up := range s.Spool.List() {
-		if r := up.Record(); r.Within == folder.ID() && r.State == spool.Failed && r.Visible && !r.Incomplete() {
+		if r := up.Record(); r.Within == folder.ID() && r.State == spool.Failed && !r.Incomplete() {
 			inside = append(inside, up)
 		}
 	}
@@ -101,29 +101,19 @@ func (s *Area) failedIn(folder *spool.Upload) (inside []*spool.Upload) {
 // +checklocks:held.Commit
 func (s *Area) RetryLocked(held *File, up *spool.Upload, asItIs bool) error {
 	r := up.Record()
-	take := up.Retry
-	if asItIs {
-		take = up.RetryAsItIs
-	}
 	if _, there := s.Spool.Get(up.ID()); !there {
 		return syscall.ENOENT // it was archived meanwhile
 	}
-	if recalled := r.State == spool.Created && r.Queued; !recalled {
-		if err := take(); err != nil {
-			if up.Record().Queued { // it is queued nevertheless
+	if r.State != spool.Recalled {
+		if err := up.Retry(asItIs); err != nil {
+			if up.State().InQueue() { // it is queued nevertheless
 				s.Queue.Add(up)
 			}
 			return err
 		}
 	}
-	if r.State == spool.Failed {
-		held.Mu.Lock()
-		held.happenedLocked(onQueue)
-		shown := held.Dir != nil
-		held.Mu.Unlock()
-		if !shown && !r.Directory {
-			s.Placing.await(up)
-		}
+	if shown, _ := held.Place(); r.State.IsFailed() && shown == nil && !r.Directory {
+		s.Placing.await(up)
 	}
 	s.Queue.Hurry(up)
 	return nil
@@ -133,7 +123,7 @@ func (s *Area) RetryLocked(held *File, up *spool.Upload, asItIs bool) error {
 // its record before the move.
 func LeftFolder(s *Area, up *spool.Upload, before *spool.Record) {
 	r := up.Record()
-	if before.State != spool.Failed || before.Within == "" || r.State != spool.Failed || r.Within == before.Within || r.Incomplete() {
+	if !before.State.IsFailed() || before.Within == "" || !r.State.IsFailed() || r.Within == before.Within || r.Incomplete() {
 		return
 	}
 	if err := s.retry(up, false); err != nil {
@@ -145,7 +135,7 @@ func LeftFolder(s *Area, up *spool.Upload, before *spool.Record) {
 // being sent, or if the archive may have it.
 func Forget(s *Area, up *spool.Upload) error {
 	held := s.Holder(up)
-	if up.State() == spool.Failed { // the attempt that failed may still be ending
+	if up.State().IsFailed() { // the attempt that failed may still be ending
 		held.Commit.Lock()
 	} else if !held.Commit.TryLock() {
 		return errno.ErrSending
@@ -158,7 +148,7 @@ func Forget(s *Area, up *spool.Upload) error {
 // forgetLocked is Forget under Commit of held, which stands for the upload.
 // +checklocks:held.Commit
 func forgetLocked(s *Area, held *File, up *spool.Upload) error {
-	if up.State() == spool.Sending {
+	if up.State().InFlight() {
 		return errno.ErrMayHave
 	}
 	if up.Record().Directory {

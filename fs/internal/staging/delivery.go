@@ -33,29 +33,25 @@ func (v *delivery) finish(ctx context.Context, f *File, later bool) error {
 // +checklocks:f.Commit
 func (v *delivery) finishLocked(ctx context.Context, f *File, later bool) error {
 	f.Mu.Lock()
-	up, todo, bad, d, doc, writing := f.Up, f.phase.unfinished(), f.whySpoiledLocked(), f.Dir, f.Doc, f.writing
+	up, d, doc, writing := f.Up, f.Dir, f.Doc, f.writing
 	f.Mu.Unlock()
 	switch {
-	case up == nil || !todo:
-		return nil // another close was faster
-	case d == nil: // removed, or failed earlier
+	case up == nil: // another close was faster
 		return nil
-	case bad != nil:
+	case up.State().IsFailed(): // in another close
+		return errFailed
+	case !up.State().Due() || d == nil: // another close was faster, and took these bytes, too; or they were removed
+		return nil
+	case up.Spoilt() != nil:
+		bad := up.Spoilt()
 		v.abandonLocked(f, bad.Error())
 		return bad
-	case up.State() == spool.Failed: // in another close
-		f.happened(onRefusal)
-		return errFailed
-	case up.State() != spool.Created: // another close was faster, and took these bytes, too
-		f.happened(onSeal)
-		return nil
 	case writing > 0: // somebody has begun to write, and their close ends the file
 		return f.promise(up)
 	}
 	_, name := f.Place()
 	if doc == nil && (d.StaysLocal(name) || up.Record().Temporary) || up.Size() == 0 {
-		f.happened(onKeep)
-		err := up.Keep()
+		err := up.Keep("", func(*spool.Record) {})
 		if err == nil && IsHeldBack(up) {
 			v.s.Queue.Add(up)
 		}
@@ -90,7 +86,7 @@ func (v *delivery) Rewrite(ctx context.Context, f, from *File, remove func() err
 		return err
 	}
 	if err = from.CopyTo(ctx, up); err == nil {
-		err = up.Sync()
+		err = up.Sync(false)
 	}
 	if err == nil {
 		err = remove()
@@ -102,7 +98,6 @@ func (v *delivery) Rewrite(ctx context.Context, f, from *File, remove func() err
 	if err := f.stageIn(up); err != nil {
 		return err
 	}
-	f.happened(onWrite)
 	return v.finishLocked(ctx, f, false)
 }
 
@@ -111,19 +106,16 @@ func (v *delivery) Rewrite(ctx context.Context, f, from *File, remove func() err
 // instead.
 func (v *delivery) endWriting(ctx context.Context, f *File) {
 	f.Mu.Lock()
-	up, todo, doc := f.Up, f.phase.unfinished(), f.Doc
-	nothing := up == nil || f.phase == removed || f.writing > 0
-	if !nothing && todo {
-		f.happenedLocked(onAnswer)
-	}
+	up, doc, writing := f.Up, f.Doc, f.writing > 0
 	f.Mu.Unlock()
 	switch {
-	case nothing:
-	case todo:
+	case up == nil || up.Removed() || writing:
+	case up.State().Due():
+		up.Answered()
 		if err := v.finish(ctx, f, true); err != nil {
 			v.s.Service.Failures.AddFailed("archive after close", up, f.Where(), err)
 		}
-	case doc == nil && up.State() == spool.Created: // else it is in flight; do not wait for it
+	case doc == nil && up.State() == spool.Created: // else it may be in flight; do not wait for it
 		v.keepUnwritten(f)
 	case up.Record().Rest > 0: // the queue may have left it to this writer
 		v.s.Queue.Add(up)
@@ -135,14 +127,11 @@ func (v *delivery) endWriting(ctx context.Context, f *File) {
 func (v *delivery) keepUnwritten(f *File) {
 	f.Commit.Lock()
 	defer f.Commit.Unlock()
-	up, todo := f.toArchive()
-	if up == nil || todo { // somebody has begun to write
+	up := f.Pending()
+	if up == nil || up.State() != spool.Created {
 		return
 	}
-	if r := up.Record(); r.State != spool.Created || r.Closed || r.Queued {
-		return
-	}
-	if err := up.Keep(); err != nil {
+	if err := up.Keep("", func(*spool.Record) {}); err != nil {
 		v.s.Service.Failures.Add("keep", up, f.Where(), err)
 	}
 }
@@ -153,13 +142,12 @@ func (v *delivery) keepUnwritten(f *File) {
 // upload is failed and has the reason.
 // +checklocks:f.Commit
 func (v *delivery) SendLocked(ctx context.Context, f *File, up *spool.Upload, d *tree.Dir, edit func(*spool.Record), later bool) (id archive.ID, sent bool, err error) {
-	f.happened(onSeal)
 	meant := v.meant(d, edit)
 	r := up.Record()
 	meant(&r)
 	later = later || v.s.Async || d.QueuedAs() != nil || r.Rest > 0
 	refused := v.refusedIn(d)
-	err = v.seal(ctx, f, up, meant, later && refused == nil, r.Rest)
+	err = v.seal(ctx, up, meant, later && refused == nil, r.Rest)
 	if err == nil {
 		err = refused // after seal, so that the file counts as complete
 	}
@@ -213,7 +201,9 @@ func (v *delivery) meant(d *tree.Dir, edit func(*spool.Record)) func(*spool.Reco
 		edit(r)
 		d.Aim(r)
 		r.Inherit(v.s.Defaults(d))
-		r.Rest = max(r.Rest, v.s.grace)
+		if r.Rest = max(r.Rest, v.s.grace); r.Doubted {
+			r.Rest = max(r.Rest, Doubt)
+		}
 	}
 }
 
@@ -221,36 +211,29 @@ func (v *delivery) meant(d *tree.Dir, edit func(*spool.Record)) func(*spool.Reco
 // waits for a retry. Otherwise it returns nil.
 func (v *delivery) refusedIn(d *tree.Dir) error {
 	up := d.QueuedAs()
-	if up == nil || up.State() != spool.Failed {
+	if up == nil || !up.State().IsFailed() {
 		return nil
 	}
-	return errno.Refuse(syscall.EIO, WhyWaits(v.s.Spool, &spool.Record{Within: up.ID(), Queued: true}))
+	return errno.Refuse(syscall.EIO, WhyWaits(v.s.Spool, &spool.Record{Within: up.ID(), State: spool.Queued}))
 }
 
 // seal checks that the bytes are complete, and commits the record as meant changes it, for the queue if
 // queued is set. What is to rest there is checked after it (attempt): scanners, for example, close a file
 // after each page and open it again for the next one.
-func (v *delivery) seal(ctx context.Context, f *File, up *spool.Upload, meant func(*spool.Record), queued bool, rest time.Duration) error {
+func (v *delivery) seal(ctx context.Context, up *spool.Upload, meant func(*spool.Record), queued bool, rest time.Duration) error {
 	if !queued || rest == 0 {
 		if err := whole.Check(up); err != nil {
 			return err
 		}
 	}
-	err := up.CommitAs(func(r *spool.Record) {
+	err := up.Commit(queued, func(r *spool.Record) {
 		meant(r)
-		r.Queued = r.Queued || queued // what a close has promised stays so
 		r.By(v.s.People.Of(ctx))
 	})
-	if err != nil {
-		return err
-	}
-	if up.Record().Written != "" {
+	if err == nil && up.Record().Written != "" {
 		v.s.repeats.note(up)
 	}
-	if queued {
-		f.happened(onQueue)
-	}
-	return nil
+	return err
 }
 
 // Defaults returns the attributes of what is put into a directory and does not set them itself. Each comes
@@ -268,7 +251,7 @@ func (v *delivery) SendNow(ctx context.Context, f *File) error {
 	if up == nil {
 		return nil
 	}
-	if written, _ := f.Writing(); written || !up.Record().Queued {
+	if written, _ := f.Writing(); written || !up.State().InQueue() {
 		return errno.Refuse(syscall.EBUSY, "it has new content on this machine, or was emptied: write it in full first")
 	}
 	_, err := v.s.attempt(v.s.People.behalf(context.WithoutCancel(ctx), up), up)
@@ -283,10 +266,10 @@ func (v *delivery) SendNow(ctx context.Context, f *File) error {
 func (v *delivery) attempt(ctx context.Context, f *File, up *spool.Upload) (wait bool, err error) {
 	f.Commit.Lock()
 	defer f.Commit.Unlock()
-	if f.Pending() != up || f.gone() || !up.Record().Queued {
+	if f.Pending() != up || up.Removed() || !up.State().InQueue() {
 		return false, background.ErrMoot // changed or removed meanwhile
 	}
-	if up.State() == spool.Created { // recalled for a change
+	if up.State() == spool.Recalled {
 		var changed *spool.StateError
 		switch err := up.Recommit(); {
 		case errors.As(err, &changed): // somebody has begun, and their close decides
@@ -295,7 +278,6 @@ func (v *delivery) attempt(ctx context.Context, f *File, up *spool.Upload) (wait
 			v.s.Service.Failures.Add("archive", up, f.Where(), err)
 			return true, err
 		}
-		f.happened(onQueue)
 	}
 	d, _ := f.Place()
 	if err := v.leaveQueuedFolder(up, d); err != nil {
@@ -308,7 +290,7 @@ func (v *delivery) attempt(ctx context.Context, f *File, up *spool.Upload) (wait
 	if err := up.Open(); err == nil { // once for all that reads the bytes
 		defer up.Close() //nolint:errcheck // read only
 	}
-	if up.Record().Rest > 0 {
+	if up.State() == spool.Resting {
 		if err := v.restedLocked(ctx, f, up); err != nil {
 			return false, errors.Join(err, background.ErrMoot) // a move that sends it returns the first
 		}
@@ -319,7 +301,7 @@ func (v *delivery) attempt(ctx context.Context, f *File, up *spool.Upload) (wait
 	case err == nil:
 		v.ArrivedLocked(ctx, f, up, id)
 		return false, nil
-	case up.Record().Queued:
+	case up.State().InQueue():
 		v.s.Service.Log.WithField("path", archive.Printable(f.Where())).Infof("waits to be archived: %v", err)
 		return true, err
 	}
@@ -364,7 +346,6 @@ func (v *delivery) KeepLocked(f *File, up *spool.Upload, why error) {
 	if err := up.Fail(why.Error(), spool.Failure{Visible: true, Incomplete: true}); err != nil {
 		v.s.Service.Failures.Add("keep as failed", up, f.Where(), err)
 	}
-	f.happened(onAnswer)
 	v.giveUpLocked(f, up)
 }
 
@@ -551,10 +532,8 @@ func (v *delivery) abandon(f *File, reason string) {
 // abandonLocked is abandon under Commit.
 // +checklocks:f.Commit
 func (v *delivery) abandonLocked(f *File, reason string) {
-	f.Mu.Lock()
-	up, gone := f.Up, f.phase == removed
-	f.Mu.Unlock()
-	if up == nil || gone {
+	up := f.Pending()
+	if up == nil || up.Removed() {
 		return
 	}
 	v.s.Service.Failures.AddFailed("keep as failed", up, f.Where(), errors.New(reason))
@@ -574,16 +553,9 @@ func (v *delivery) giveUpLocked(f *File, up *spool.Upload) {
 		d.Distrust() // the service may have the file after all, or lack the document it replaces
 		v.s.Changed(d, []string{name})
 	}
-	f.Mu.Lock()
-	f.happenedLocked(onRefusal)
-	stays, document := f.phase == failed, f.Doc != nil
-	f.Mu.Unlock()
 	switch {
-	case stays:
-		if err := up.Update(func(r *spool.Record) { r.Visible = true }); err != nil {
-			v.s.Service.Failures.Add("show as failed", up, f.Where(), err)
-		}
-	case document:
+	case up.State() == spool.Failed:
+	case f.Document() != nil:
 		f.detach()
 		v.s.letGo(up)
 	default:

@@ -42,7 +42,7 @@ func (d *doubts) planned(up *spool.Upload, now time.Time) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	r := up.Record()
-	if r.State != spool.Failed && !unanswered(&r) || r.Visible || r.Directory {
+	if r.State != spool.Lost && !unanswered(&r) {
 		delete(d.looks, up)
 		return false
 	}
@@ -63,7 +63,7 @@ func (d *doubts) has(up *spool.Upload) bool {
 
 // unanswered reports whether what is in doubts was cut off.
 func unanswered(r *spool.Record) bool {
-	return !r.Queued && (r.State == spool.Committed || r.State == spool.Sending)
+	return r.State == spool.Committed || r.State == spool.Sending
 }
 
 // next is when an upload is looked for; false: it is not, or its user has decided.
@@ -71,7 +71,7 @@ func (d *doubts) next(up *spool.Upload) (at time.Time, planned bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	at = d.looks[up].at
-	return at, !at.IsZero() && up.State() == spool.Failed
+	return at, !at.IsZero() && up.State().IsFailed()
 }
 
 // forget forgets an upload that is no more.
@@ -89,7 +89,7 @@ func (d *doubts) continued(up *spool.Upload) (all []*spool.Upload) {
 	r := up.Record()
 	for earlier := range d.looks {
 		was := earlier.Record()
-		if earlier != up && (was.State == spool.Failed || unanswered(&was)) && !was.Incomplete() && was.UID == r.UID && was.Replace == r.Replace &&
+		if earlier != up && (was.State.IsFailed() || unanswered(&was)) && !was.Incomplete() && was.UID == r.UID && was.Replace == r.Replace &&
 			was.Folder == r.Folder && was.DocumentName == r.DocumentName && was.Name == r.Name && was.SHA256 == r.SHA256 && was.EqualAttributes(&r.Attributes) {
 			all = append(all, earlier)
 		}
@@ -100,5 +100,5 @@ func (d *doubts) continued(up *spool.Upload) (all []*spool.Upload) {
 // continues reports whether up takes the place of an earlier upload, as the next attempt if the archive may have it.
 func continues(up, earlier *spool.Upload) bool {
 	r, was := up.Record(), earlier.Record()
-	return was.State == spool.Failed && (!was.Doubtful || was.SentID == r.SentID || !r.Doubtful && spool.Continue(up, earlier) == nil)
+	return was.State.IsFailed() && (!was.Doubtful || was.SentID == r.SentID || !r.Doubtful && spool.Continue(up, earlier) == nil)
 }

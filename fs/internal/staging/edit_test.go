@@ -66,7 +66,7 @@ func TestAQueuedFileNamesWhoseItIs(t *testing.T) {
 	if err := s.Delivery.finish(t.Context(), f, false); err != nil {
 		t.Fatal(err)
 	}
-	if up := f.Pending(); !up.Record().Queued || whose(up) != 1001 {
+	if up := f.Pending(); !up.State().InQueue() || whose(up) != 1001 {
 		t.Errorf("%+v is not of user 1001", up.Record())
 	}
 }
@@ -87,7 +87,7 @@ func TestNoEndTakesHalfOfWhatOthersWrite(t *testing.T) {
 			one.stopWriting()
 			puts(t, other, "half")
 			end(f, t.Context())
-			if r := f.Pending().Record(); r.State != spool.Created || r.Closed {
+			if r := f.Pending().Record(); !r.State.Due() {
 				t.Fatalf("while another one writes it is %+v", r)
 			}
 			puts(t, other, "whole")
@@ -95,7 +95,7 @@ func TestNoEndTakesHalfOfWhatOthersWrite(t *testing.T) {
 			if err := f.s.Delivery.finish(t.Context(), f, false); err != nil {
 				t.Error(err)
 			}
-			if r := f.Pending().Record(); r.State != spool.Committed || !r.Queued || r.Size != int64(len("onehalfwhole")) {
+			if r := f.Pending().Record(); r.State != spool.Queued || r.Size != int64(len("onehalfwhole")) {
 				t.Errorf("after the last close it is %+v", r)
 			}
 		})

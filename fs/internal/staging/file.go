@@ -28,9 +28,6 @@ type File struct {
 	// through each handle.
 	Commit sync.Mutex
 
-	// phase is the state of the bytes; why is the error that spoiled them.
-	phase phase // +checklocks:Mu
-	why   error // +checklocks:Mu
 	// writers counts open handles that may write, mappers those that may write through a mapping,
 	// and writing those that have written and are not closed yet.
 	writers int // +checklocks:Mu
@@ -41,7 +38,7 @@ type File struct {
 // NewFile returns the file of entry e in d. doc and up may be nil; so may d and e, for a file that
 // no folder shows.
 func NewFile(s *Area, ino uint64, d *tree.Dir, e *tree.Entry, doc *archive.Document, up *spool.Upload) *File {
-	f := &File{s: s, phase: phaseOf(up), File: content.File{
+	f := &File{s: s, File: content.File{
 		Env: s.Contents, Leaf: tree.Leaf{Tree: s.Tree, Ino: ino, Dir: d, Entry: e, Doc: doc, Up: up},
 	}}
 	f.Holder = f
@@ -116,11 +113,9 @@ func (f *File) OpenWrite(ctx context.Context, a content.Access, v *content.Reade
 // untouched ends an open for writing whose truncation failed, if nobody else has the file open for
 // writing. Queued bytes that did not change return to the queue; spoiled bytes fail.
 func (f *File) untouched(ctx context.Context) {
-	if up := f.Pending(); up != nil {
-		if r := up.Record(); r.Closed && r.Queued {
-			f.s.Queue.Add(up)
-			return
-		}
+	if up := f.Pending(); up != nil && up.State() == spool.Recalled {
+		f.s.Queue.Add(up)
+		return
 	}
 	_ = f.s.Delivery.finish(ctx, f, true) // the caller returns the error of the truncation
 }
@@ -131,7 +126,7 @@ func (f *File) MayWrite() error {
 		return err
 	}
 	f.Mu.Lock()
-	kept := f.Dir == nil && f.phase != removed // in the control directory
+	kept := f.Dir == nil && f.Up != nil && !f.Up.Removed() // in the control directory
 	f.Mu.Unlock()
 	switch {
 	case f.As != nil:
@@ -189,8 +184,7 @@ func (f *File) mayStage(empty bool) error {
 	if up == nil {
 		return f.mayRewrite(empty)
 	}
-	switch r := up.Record(); {
-	case r.State == spool.Created, r.State == spool.Failed, r.Queued, empty && f.StaysBeside():
+	if s := up.State(); s.Written() || s.IsFailed() || s.InQueue() || empty && f.StaysBeside() {
 		return nil
 	}
 	return errAsClosed
@@ -243,7 +237,6 @@ func (f *File) stageInLocked(up *spool.Upload) error {
 		}
 	}
 	f.Up = up
-	f.happenedLocked(onStage)
 	f.s.Hold(up, f)
 	return nil
 }
@@ -259,7 +252,8 @@ func (f *File) StaysBeside() bool {
 	case up == nil:
 		return f.Doc != nil
 	default:
-		return f.writing == 0 && up.Size() > 0 && (f.phase == accepted || f.phase == failed || up.State() == spool.Confirmed)
+		s := up.State()
+		return f.writing == 0 && up.Size() > 0 && (s.InQueue() && !s.Written() || s == spool.Failed || s == spool.Confirmed)
 	}
 }
 
@@ -289,7 +283,7 @@ func (f *File) startAnewLocked(ctx context.Context) (*spool.Upload, error) {
 		f.s.Discard(up)
 		return nil, err
 	}
-	if waits := former.Pending(); waits != nil && waits.Record().Queued {
+	if waits := former.Pending(); waits != nil && waits.State().InQueue() {
 		f.s.Queue.Add(waits) // an attempt may have found that it is no longer this file's
 	}
 	return up, nil
@@ -313,7 +307,7 @@ func (f *File) exchange(d *tree.Dir, up *spool.Upload) (former *File, err error)
 	}
 	former = NewFile(f.s, f.s.Inodes.Local(), d, aside, f.Doc, before)
 	aside.File.Store(&former.Leaf)
-	f.Doc, f.Sized, f.phase, f.Entry = nil, false, clean, tree.NewEntry(name, nil, &f.Leaf)
+	f.Doc, f.Sized, f.Entry = nil, false, tree.NewEntry(name, nil, &f.Leaf)
 	d.Shown.Add(f.Entry)
 	if i := slices.Index(d.Late, &f.Leaf); i >= 0 {
 		d.Late[i] = &former.Leaf
@@ -342,11 +336,10 @@ func (f *File) mayRewrite(empty bool) error {
 // unsealLocked makes queued or failed bytes writable again.
 // +checklocks:f.Commit
 func (f *File) unsealLocked(up *spool.Upload) error {
-	if up.Record().Queued {
+	switch s := up.State(); {
+	case s.InQueue():
 		return f.RecallLocked(up)
-	}
-	switch up.State() {
-	case spool.Failed:
+	case s.IsFailed():
 		if d, _ := f.Place(); d == nil {
 			return errFailed // it has left its folder and stays as it is
 		}
@@ -355,15 +348,13 @@ func (f *File) unsealLocked(up *spool.Upload) error {
 		}
 		f.Mu.Lock()
 		orphaned := f.Doc == nil && up.Record().Replace != 0
-		f.happenedLocked(onRecall)
 		f.Mu.Unlock()
 		if orphaned { // the document that it was to replace is gone
 			return up.Update(func(r *spool.Record) { r.Replace = 0 })
 		}
 		return nil
-	case spool.Created:
+	case s.Written():
 		return nil
-	case spool.Committed, spool.Sending, spool.Confirmed:
 	}
 	return errAsClosed
 }
@@ -373,66 +364,30 @@ func (f *File) unsealLocked(up *spool.Upload) error {
 // (errno.ErrMayHave).
 // +checklocks:f.Commit
 func (f *File) RecallLocked(up *spool.Upload) error {
-	switch up.State() {
-	case spool.Created:
+	switch s := up.State(); {
+	case s.Written():
 		return nil
-	case spool.Committed:
-	case spool.Sending, spool.Confirmed, spool.Failed:
+	case !s.IsUnsent():
 		return errno.ErrMayHave
 	}
-	if err := up.Recall(); err != nil {
-		return err
-	}
-	f.happened(onRecall)
-	return nil
+	return up.Recall()
 }
 
 // promise syncs the staged bytes for a close that returns success before the file is finished.
 func (f *File) promise(up *spool.Upload) error {
-	if err := up.Sync(); err != nil {
+	if err := up.Sync(true); err != nil {
 		return f.spoil(up, err)
-	}
-	f.Mu.Lock()
-	defer f.Mu.Unlock()
-	if f.Up == up {
-		f.happenedLocked(onAnswer)
 	}
 	return nil
 }
 
 // spoil records that a write or a sync of up failed, and returns err.
 func (f *File) spoil(up *spool.Upload, err error) error {
-	f.Mu.Lock()
-	defer f.Mu.Unlock()
-	if f.Up != up {
-		return err
+	if f.Pending() == up {
+		up.Spoil(fmt.Errorf("a write failed: %w", err))
 	}
-	if f.phase != spoiled && f.phase != broken { // the first reason stays
-		f.why = fmt.Errorf("a write failed: %w", err)
-	}
-	f.happenedLocked(onDamage)
 	return err
 }
-
-// whySpoiledLocked returns why the bytes are spoiled, nil if they are not.
-// +checklocks:f.Mu
-func (f *File) whySpoiledLocked() error {
-	if f.phase == spoiled || f.phase == broken {
-		return f.why
-	}
-	return nil
-}
-
-// happened is happenedLocked for callers that do not hold Mu.
-func (f *File) happened(e event) {
-	f.Mu.Lock()
-	defer f.Mu.Unlock()
-	f.happenedLocked(e)
-}
-
-// happenedLocked moves the file to the phase that follows e.
-// +checklocks:f.Mu
-func (f *File) happenedLocked(e event) { f.phase = f.phase.after(e) }
 
 // Times returns when the file was modified and when it changed. It was modified at the time of the staged
 // bytes, else at the one kept for a file that was stored from this machine, else when the document was
@@ -490,7 +445,6 @@ func (f *File) Remove() {
 	f.Mu.Lock()
 	d.Shown.Drop(f.Entry)
 	f.Dir = nil
-	f.happenedLocked(onUnlink)
 	up := f.Up
 	f.Mu.Unlock()
 	d.Mu.Unlock()
@@ -524,7 +478,6 @@ func (f *File) detach() {
 	}
 	f.closeLocked(f.Up)
 	f.Up = nil
-	f.happenedLocked(onArrival)
 }
 
 // closeLocked closes bytes once for each handle of the file.
@@ -543,9 +496,6 @@ func (f *File) closeLocked(up *spool.Upload) {
 func (f *File) lastPlaceLocked() *tree.Dir {
 	f.Mu.Lock()
 	defer f.Mu.Unlock()
-	if f.Dir == nil {
-		f.happenedLocked(onUnlink)
-	}
 	return f.Dir
 }
 
@@ -553,31 +503,21 @@ func (f *File) lastPlaceLocked() *tree.Dir {
 // empty, or while a program writes to it: Ready then leaves the file to the close of that program.
 // Open handles do not count, because RELEASE comes some time after the close.
 func (f *File) Ready(up *spool.Upload) bool {
-	if up.Size() == 0 || up.State() != spool.Created || up.Record().Queued {
+	if s := up.State(); up.Size() == 0 || !s.Written() || s == spool.Recalled {
 		return false
 	}
 	f.Mu.Lock()
-	defer f.Mu.Unlock()
-	if f.writing > 0 {
-		f.happenedLocked(onWrite)
-		return false
-	}
-	return true
+	writing := f.writing > 0
+	f.Mu.Unlock()
+	return !writing || up.Touch(0, 0) != nil
 }
 
 // IdleLocked reports whether the file is just a document: no handle is open, and no bytes are
 // staged.
 // +checklocks:f.Mu
 func (f *File) IdleLocked() bool {
-	return f.Doc != nil && f.Up == nil && f.phase == clean && f.writers == 0 && f.Handles == 0 && f.writing == 0 &&
+	return f.Doc != nil && f.Up == nil && f.writers == 0 && f.Handles == 0 && f.writing == 0 &&
 		f.Reading == nil && f.Superseded == nil
-}
-
-// gone reports whether the file was removed.
-func (f *File) gone() bool {
-	f.Mu.Lock()
-	defer f.Mu.Unlock()
-	return f.phase == removed
 }
 
 // Writing reports whether a program has it open for writing, and whether one can write to it through a mapping.
@@ -591,5 +531,5 @@ func (f *File) Writing() (written, mapped bool) {
 func (f *File) toArchive() (up *spool.Upload, todo bool) {
 	f.Mu.Lock()
 	defer f.Mu.Unlock()
-	return f.Up, f.Up != nil && f.phase.unfinished()
+	return f.Up, f.Up != nil && f.Up.State().Due()
 }

@@ -24,7 +24,7 @@ func TestFirstListingWhileWhatWaitedIsArchived(t *testing.T) {
 				t.Fatal(err)
 			}
 			_, err = up.WriteAt([]byte("Inhalt"), 0)
-			if err = errors.Join(err, up.Commit(), end(up)); err != nil {
+			if err = errors.Join(err, up.Commit(false, func(*spool.Record) {}), end(up)); err != nil {
 				t.Fatal(err)
 			}
 			s.mu.Lock()

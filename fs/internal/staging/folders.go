@@ -57,7 +57,7 @@ func (q *queuedFolders) attempt(ctx context.Context, up *spool.Upload) (wait boo
 	held.Commit.Lock()
 	defer held.Commit.Unlock()
 	r := up.Record()
-	if _, there := q.s.Spool.Get(up.ID()); !there || !r.Queued {
+	if _, there := q.s.Spool.Get(up.ID()); !there || !r.State.InQueue() {
 		return false, background.ErrMoot // removed or failed
 	}
 	if r.Within != "" {
@@ -69,7 +69,7 @@ func (q *queuedFolders) attempt(ctx context.Context, up *spool.Upload) (wait boo
 	case err == nil:
 		q.made(up, id)
 		return false, nil
-	case up.Record().Queued:
+	case up.State().InQueue():
 		return true, err
 	}
 	q.s.Service.Failures.AddFailed("make folder", up, r.Path+"/"+r.Name, err)
@@ -92,7 +92,7 @@ func (q *queuedFolders) MakeNow(ctx context.Context, d *tree.Dir) error {
 	switch {
 	case d.QueuedAs() == nil:
 		return nil
-	case up.State() == spool.Failed:
+	case up.State().IsFailed():
 		return err
 	}
 	return errno.Refuse(syscall.EBUSY, "the folder is queued, and the service does not have it yet")
@@ -162,7 +162,7 @@ func (q *queuedFolders) giveID(d *tree.Dir, id archive.ID, sent string) {
 func (q *queuedFolders) failIn(up *spool.Upload) error {
 	r := up.Record()
 	folder, there := q.s.Spool.Get(r.Within)
-	if there && folder.State() != spool.Failed {
+	if there && !folder.State().IsFailed() {
 		q.s.Queue.Add(up) // behind its folder
 		return background.ErrMoot
 	}
@@ -192,7 +192,7 @@ func (q *queuedFolders) Replaced(d *tree.Dir, before, now *spool.Upload) error {
 		}
 		q.s.letGo(before)
 	}
-	if now != nil && now.Record().Queued { // it may have waited for the folder that it has left
+	if now != nil && now.State().InQueue() { // it may have waited for the folder that it has left
 		q.s.Queue.Add(now)
 	}
 	return nil
@@ -227,7 +227,7 @@ func (q *queuedFolders) RemoveLocked(held *File, d *tree.Dir, e *tree.Entry, up 
 	switch {
 	case e.Dir.QueuedAs() == nil:
 		return errno.ErrNotRemoved // it was created meanwhile
-	case up.State() == spool.Sending:
+	case up.State().InFlight():
 		return errno.ErrMayHave
 	}
 	if err := up.Remove(); err != nil {

@@ -28,10 +28,10 @@ type Handle struct {
 	// unclosed says that no close follows a change through the handle, as with truncate(2).
 	unclosed bool
 
-	// writing says that the program has written and not closed the handle since; perhaps, that one
-	// of its closes may have been the last.
-	writing bool // +checklocks:File.Mu
-	perhaps bool // +checklocks:File.Mu
+	// wrote is what the program has written to and not closed the handle since, nil if it has not; perhaps says that
+	// one of its closes may have been the last.
+	wrote   *spool.Upload // +checklocks:File.Mu
+	perhaps bool          // +checklocks:File.Mu
 
 	mu sync.Mutex
 	// reader reads the document while nothing is written.
@@ -92,7 +92,7 @@ func (h *Handle) Sync() error {
 	if err := h.whyNotDurable(); err != nil {
 		return err
 	}
-	if err := up.Sync(); err != nil {
+	if err := up.Sync(false); err != nil {
 		return h.File.spoil(up, err)
 	}
 	return nil
@@ -174,7 +174,7 @@ var errAborted = errors.New("the mount was aborted while a program was writing i
 func (h *Handle) CutOff() {
 	f := h.File
 	f.Mu.Lock()
-	half := h.writing && !h.perhaps
+	half := h.wrote != nil && !h.perhaps
 	f.Mu.Unlock()
 	if half {
 		f.s.Delivery.abandon(f, errAborted.Error())
@@ -279,7 +279,7 @@ func (h *Handle) edit(ctx context.Context, empty bool, change func(*spool.Upload
 // editLocked is edit under Commit. writing says that the handle already counts as a writer.
 // +checklocks:h.File.Commit
 func (h *Handle) editLocked(ctx context.Context, writing, empty bool, change func(*spool.Upload) error) error {
-	if up := h.File.Pending(); writing && (up == nil || up.State() == spool.Failed) {
+	if up := h.File.Pending(); writing && (up == nil || up.State().IsFailed()) {
 		return errFailed
 	}
 	up, err := h.File.stageLocked(ctx, empty)
@@ -294,39 +294,35 @@ func (h *Handle) written() (up *spool.Upload, writing bool) {
 	f := h.File
 	f.Mu.Lock()
 	defer f.Mu.Unlock()
-	return f.Up, h.writing
+	return f.Up, h.wrote != nil
 }
 
 // changed records the outcome of a change, and returns its error. A change that failed before it
 // touched a closed file leaves that file as it is.
 func (h *Handle) changed(up *spool.Upload, err error) error {
-	if err != nil && up.Record().Closed {
+	if s := up.State(); err != nil && (s == spool.Local || s == spool.Recalled) {
 		return err
 	}
-	h.wrote(up)
+	h.count(up)
 	if err != nil {
 		return h.File.spoil(up, err)
 	}
 	return nil
 }
 
-// wrote records a change and counts the handle as a writer.
-func (h *Handle) wrote(up *spool.Upload) {
+// count counts the handle as a writer after a change.
+func (h *Handle) count(up *spool.Upload) {
 	f := h.File
 	f.Mu.Lock()
 	defer f.Mu.Unlock()
-	if f.Up != up {
-		return // archived meanwhile, including this change
-	}
-	f.happenedLocked(onWrite)
-	if h.unclosed {
-		return
+	if f.Up != up || h.unclosed {
+		return // perhaps archived meanwhile, including this change
 	}
 	h.perhaps = false
-	if !h.writing {
-		h.writing = true
+	if h.wrote == nil {
 		f.writing++
 	}
+	h.wrote = up
 }
 
 // end ends the writing through the handle. last reports that no other handle is a writer: a file is
@@ -350,29 +346,24 @@ func (h *Handle) amongOthers() bool {
 	f := h.File
 	f.Mu.Lock()
 	defer f.Mu.Unlock()
-	return f.writing > 1 || f.writing == 1 && !h.writing
+	return f.writing > 1 || f.writing == 1 && h.wrote == nil
 }
 
 // answer makes the bytes durable for a close that returns success before the file is finished: from
 // then on they are not lost silently.
 func (h *Handle) answer(up *spool.Upload) error {
-	f := h.File
 	if err := h.whyNotDurable(); err != nil {
 		return err
 	}
-	return f.promise(up)
+	return h.File.promise(up)
 }
 
 // whyNotDurable returns why the bytes cannot be made durable any more, nil if they can. It is asked
 // before each sync, because after a failed one the kernel forgets what it could not write, and the
 // next sync would succeed.
 func (h *Handle) whyNotDurable() error {
-	f := h.File
-	f.Mu.Lock()
-	err := f.whySpoiledLocked()
-	f.Mu.Unlock()
-	if err != nil {
-		return err
+	if up := h.File.Pending(); up != nil && up.Spoilt() != nil {
+		return up.Spoilt()
 	}
 	return h.outcome()
 }
@@ -383,7 +374,7 @@ func (h *Handle) outcome() error {
 	f := h.File
 	f.Mu.Lock()
 	defer f.Mu.Unlock()
-	if h.writing && (f.phase == failed || f.phase == lost) {
+	if h.wrote != nil && h.wrote.State().IsFailed() {
 		return errFailed
 	}
 	return nil
@@ -395,8 +386,8 @@ func (h *Handle) stopWriting() (others bool) {
 	f := h.File
 	f.Mu.Lock()
 	defer f.Mu.Unlock()
-	if h.writing {
-		h.writing = false
+	if h.wrote != nil {
+		h.wrote = nil
 		f.writing--
 	}
 	return f.writing > 0

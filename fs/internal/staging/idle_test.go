@@ -17,9 +17,7 @@ func TestFilesInUse(t *testing.T) {
 		"an open handle":    func(f *File) { f.Handles++ },                      // +checklocksignore
 		"a writer":          func(f *File) { f.writers++ },                      // +checklocksignore
 		"a reader":          func(f *File) { f.Reading = &content.Reading{} },   // +checklocksignore
-		"a failed write":    func(f *File) { f.phase = spoiled },                // +checklocksignore
 		"no document":       func(f *File) { f.Doc = nil },                      // +checklocksignore
-		"removed":           func(f *File) { f.phase = removed },                // +checklocksignore
 		"another took over": func(f *File) { f.Superseded = map[uint32]bool{} }, // +checklocksignore
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -34,7 +34,6 @@ func TestUnlistedFileWhoseIDBecomesKnown(t *testing.T) {
 			f := s.Holder(up)
 			e := tree.NewEntry("a.txt", nil, &f.Leaf)
 			f.standFor(d, e)
-			f.happened(onQueue)
 			d.Add(e)
 			if !f.stayUnlisted() {
 				t.Fatal("it is shown nowhere")

@@ -195,7 +195,7 @@ func (p *placing) looseLocked(d *tree.Dir, up *spool.Upload) {
 	f, r := p.s.Holder(up), up.Record()
 	switch e := d.Shown.Get(r.Name); {
 	case e == nil || e.Dir != nil:
-	case r.State == spool.Sending && e.Doc.Load() != nil && r.MayBe(e.Doc.Load()):
+	case r.State.InFlight() && e.Doc.Load() != nil && r.MayBe(e.Doc.Load()):
 		d.Shown.Drop(e)
 	case p.s.number && d.InInbox(): // it is newer
 		d.Shown.StepAside(e)
@@ -211,7 +211,7 @@ func (p *placing) looseLocked(d *tree.Dir, up *spool.Upload) {
 func (f *File) standFor(d *tree.Dir, e *tree.Entry) bool {
 	f.Mu.Lock()
 	defer f.Mu.Unlock()
-	if f.Up == nil || f.phase == removed || f.Dir != nil {
+	if f.Up == nil || f.Up.Removed() || f.Dir != nil {
 		return false
 	}
 	f.Dir, f.Entry, f.Doc = d, e, e.Doc.Load()
@@ -237,7 +237,6 @@ func (f *File) stayUnlisted() bool {
 	if f.Dir != d {
 		return false
 	}
-	f.happenedLocked(onArrival)
 	f.Entry.Keep = d.Tree.KeepFor()
 	if !slices.Contains(d.Late, &f.Leaf) {
 		d.Late = append(d.Late, &f.Leaf)
@@ -307,7 +306,6 @@ func (p *placing) ShowListedLocked(d *tree.Dir, list []*archive.Document) (stale
 				stale = append(stale, f.Entry.Name)
 				d.Shown.Drop(f.Entry)
 				f.Dir = nil // open handles can still read
-				f.happenedLocked(onUnlink)
 				p.s.Service.Work.Go(func() { p.s.concludeWithoutID(up, &r, found) })
 			}
 		}
@@ -349,7 +347,6 @@ func (p *placing) RefillLocked(d *tree.Dir, e *tree.Entry) {
 		return
 	}
 	f.Up = nil
-	f.happenedLocked(onArrival)
 	p.s.Service.Work.Go(func() {
 		p.s.Service.Log.WithField("path", archive.Printable(f.Where())).Warn("it was emptied and not written again: it shows the content at the service again")
 		p.s.Discard(up)

@@ -34,7 +34,7 @@ func (s *Area) tryQueued(ctx context.Context, up *spool.Upload) (wait bool, err 
 	switch {
 	case !there:
 		return false, background.ErrMoot // removed or archived meanwhile
-	case r.State == spool.Failed, unanswered(&r) && s.doubts.has(up):
+	case r.State.IsFailed(), unanswered(&r) && s.doubts.has(up):
 		return s.resolve(ctx, up)
 	case r.Directory:
 		return s.Folders.attempt(ctx, up)
@@ -60,7 +60,7 @@ func (s *Area) deliverable(up *spool.Upload) (at time.Time, ok bool) {
 	}
 	r := up.Record()
 	folder, waiting := s.Spool.Get(r.Within)
-	if r.StaysHere() {
+	if r.State == spool.Local {
 		return r.Changed.Add(heldBack), true
 	}
 	now := s.Service.Now()
@@ -71,7 +71,7 @@ func (s *Area) deliverable(up *spool.Upload) (at time.Time, ok bool) {
 		}
 		at = s.repeats.notBefore(up, at, now)
 	}
-	return at, !waiting || folder.State() == spool.Failed
+	return at, !waiting || folder.State().IsFailed()
 }
 
 // whose returns who takes turns with others for an upload.

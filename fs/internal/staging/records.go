@@ -14,12 +14,12 @@ func StaysHere(r *spool.Record) bool { return r.Temporary || len(r.Local) > 0 }
 // IsHeldBack reports whether a whole document stays here because of its name: perhaps somebody waits for it.
 func IsHeldBack(up *spool.Upload) bool {
 	r := up.Record()
-	return r.StaysHere() && r.Forgotten.IsZero() && up.Size() > 0 && whole.IsDocument(up)
+	return r.State == spool.Local && r.Forgotten.IsZero() && up.Size() > 0 && whole.IsDocument(up)
 }
 
 // Rests reports whether an upload has a time of grace, also one that was recalled for a change.
 func Rests(r *spool.Record) bool {
-	return r.Rest > over && (r.State == spool.Committed || r.State == spool.Created) && r.Queued && r.Reason == ""
+	return r.Rest > over && (r.State == spool.Resting || r.State == spool.Recalled)
 }
 
 // WhyWaits returns why an upload waits or failed. For a queued upload in a queued folder, that is
@@ -33,7 +33,7 @@ func WhyWaits(s *spool.Spool, r *spool.Record) string {
 		}
 		return "it is sent at " + at + " unless it changes " + why + ", or by archivefs uploads send"
 	}
-	if folder, waits := s.Get(r.Within); waits && r.Queued {
+	if folder, waits := s.Get(r.Within); waits && r.State.InQueue() {
 		above := folder.Record()
 		if why := WhyWaits(s, &above); why != "" {
 			return "the folder " + archive.Printable(above.Name) + " is not made: " + why
@@ -65,5 +65,5 @@ func GoneOn(r *spool.Record) time.Time { return r.Forgotten.Add(junkAge) }
 
 // nothingIn reports whether the record is of an inbox document that was emptied and closed.
 func nothingIn(r *spool.Record) bool {
-	return r.Replace != 0 && r.State == spool.Created && r.Closed && r.Size == 0
+	return r.Replace != 0 && r.State == spool.Local && r.Size == 0
 }

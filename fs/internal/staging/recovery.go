@@ -22,27 +22,27 @@ func Recover(s *Area) {
 		switch {
 		case nothingIn(&r):
 			s.Discard(up)
-		case r.StaysHere() && (old(s, &r) || !r.Forgotten.IsZero()):
+		case r.State == spool.Local && (old(s, &r) || !r.Forgotten.IsZero()):
 			putAway(s, up, &r)
 		case r.State == spool.Confirmed && r.Directory:
 			s.Folders.made(up, r.Document)
 		case r.State == spool.Confirmed:
 			s.cacheBytes(up, r.Document)
 			s.Service.Work.Go(func() { s.conclude(s.People.behalf(context.Background(), up), up, r.Document) })
-		case r.Queued:
+		case r.State.InQueue():
 			s.Placing.await(up)
 			if r.Written != "" {
 				s.repeats.note(up)
 			}
 			s.Queue.Add(up)
-		case r.State == spool.Created && r.Closed:
+		case r.State == spool.Local:
 			s.Placing.await(up)
 			if IsHeldBack(up) {
 				s.Queue.Add(up)
 			}
-		case r.State == spool.Failed && (r.Visible || r.Directory):
+		case r.State == spool.Failed, r.State == spool.Unusable && r.Directory:
 			s.Placing.await(up)
-		case r.State == spool.Failed:
+		case r.State == spool.Lost:
 			s.doubts.plan(up, s.Service.Now())
 		case r.State == spool.Sending, r.State == spool.Committed:
 			s.doubts.planned(up, s.Service.Now())
@@ -88,11 +88,11 @@ func (s *Area) resolve(ctx context.Context, up *spool.Upload) (wait bool, err er
 	id, err := spool.Resolve(ctx, up, s.Service.Archive)
 	_ = s.Service.Answered(err)
 	r := up.Record()
-	if r.State == spool.Sending || r.State == spool.Committed {
+	if unanswered(&r) {
 		return true, err
 	}
 	if err != nil {
-		if was != spool.Failed {
+		if !was.IsFailed() {
 			s.Service.Failures.AddFailed("archive", up, r.Path+"/"+r.Name, err)
 		}
 		s.doubts.plan(up, s.Service.Now())

@@ -105,9 +105,9 @@ func (r *repeats) await(up *spool.Upload, now time.Time, settle time.Duration) b
 	for _, u := range r.since(up) {
 		rec, at := u.Record(), time.Time{}
 		switch {
-		case rec.State == spool.Created:
+		case rec.State.Written():
 			at = now.Add(settle)
-		case rec.State == spool.Committed && rec.Rest > 0:
+		case rec.State == spool.Resting:
 			at = rec.Changed.Add(settle)
 		}
 		if at.After(now) && at.After(until) && begins(u, up) {
@@ -139,7 +139,7 @@ func (r *repeats) notBefore(up *spool.Upload, at, now time.Time) time.Time {
 		created := up.Record().Created
 		for _, u := range all {
 			rec := u.Record()
-			waits := rec.Queued && (rec.State == spool.Committed || rec.State == spool.Sending) && rec.Reason == "" // else it may wait for long
+			waits := rec.State.InQueue() && !rec.State.Written() && rec.Reason == "" // else it may wait for long
 			if u != up && waits && rec.Created.Before(created) {
 				return latest(at, now.Add(time.Second))
 			}
@@ -153,7 +153,7 @@ func (r *repeats) notBefore(up *spool.Upload, at, now time.Time) time.Time {
 // file that somebody has given a name of its own since it was written is never covered.
 func (r *repeats) cover(up *spool.Upload, half bool, there func(archive.ID) bool) bool {
 	a := up.Record()
-	if a.State != spool.Committed || a.Doubtful {
+	if !a.State.IsUnsent() || a.Doubtful {
 		return false
 	}
 	same := func(b *spool.Record) bool { return a.Size == b.Size && a.SHA256 == b.SHA256 }
@@ -170,7 +170,7 @@ func (r *repeats) cover(up *spool.Upload, half bool, there func(archive.ID) bool
 	}
 	return slices.ContainsFunc(r.since(up), func(u *spool.Upload) bool {
 		b := u.Record()
-		waits := b.State == spool.Committed || b.State == spool.Sending || b.State == spool.Confirmed
+		waits := b.State.IsUnsent() || b.State.InFlight() || b.State == spool.Confirmed
 		return waits && named(&b) && (same(&b) || half && begins(up, u))
 	})
 }

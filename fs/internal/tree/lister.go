@@ -560,7 +560,7 @@ func (t *Tree) arrivingLocked(d *Dir, name string) bool {
 		return false
 	}
 	s := e.File.Load().Pending().State()
-	return s == spool.Sending || s == spool.Confirmed
+	return s.InFlight() || s == spool.Confirmed
 }
 
 // AddFolderLocked shows the entry of a folder that was made here, under the service's name for it. As in

@@ -122,7 +122,7 @@ func spooling() []Mutation {
 		},
 		{
 			Name: "a commit does not sync", File: "internal/spool/transition.go",
-			Old: "if !u.volatileLocked(next) {\n\t\tas = synced", New: "if !u.volatileLocked(next) {\n\t\tas = unsynced",
+			Old: "if !u.volatileLocked(ev.to[from]) {\n\t\tas = synced", New: "if !u.volatileLocked(ev.to[from]) {\n\t\tas = unsynced",
 			Focus: waiting(),
 		},
 		{

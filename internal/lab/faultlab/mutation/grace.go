@@ -49,7 +49,7 @@ func grace() []Mutation {
 		},
 		{
 			Name: "what gets a working name stays in the queue", File: "fs/internal/change/renames.go",
-			Old: "r.Queued = r.Queued && !local", New: "r.Queued = r.Queued && r.Size >= 0", Focus: resting(history.Work),
+			Old: "case local && up.State() == spool.Recalled:", New: "case local && up.State() == spool.Recalled && up.Size() < 0:", Focus: resting(history.Work),
 		},
 		{
 			Name: "a rename over an inbox document makes another one", File: "fs/internal/change/renames.go",

@@ -87,12 +87,12 @@ func rules() []Mutation {
 		},
 		{
 			Name: "the new name of what is queued is not written down", File: "fs/internal/change/renames.go",
-			Old: "retarget(r, place)\n\t\tr.Queued", New: "r.Queued", Async: true,
+			Old: "default:\n\t\terr = up.Update(move)", New: "default:", Async: true,
 			Focus: history.Focus{Kinds: slices.Repeat([]history.Kind{history.Move}, 4), Service: history.Full, Session: queued().Session},
 		},
 		{
 			Name: "a file that gets its real name is not sent", File: "fs/internal/change/renames.go",
-			Old: "if sends || !local && f.Ready(up) {", New: "if sends {", Async: true,
+			Old: "case sends || !local && f.Ready(up):", New: "case sends:", Async: true,
 			Focus: history.Focus{Kinds: []history.Kind{history.Temporary}, Session: history.Session{End: history.Clean}},
 		},
 		{
