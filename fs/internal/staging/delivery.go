@@ -245,14 +245,24 @@ func (s *Area) Defaults(d *tree.Dir) (all archive.Attributes) {
 	return all
 }
 
+// releaseTime is how long a RELEASE may come after its close, which is looked for at pauses.
+const releaseTime, releasePause = time.Second, 10 * time.Millisecond
+
 // SendNow archives at once what waits to replace a document that is about to be moved, or says why not.
 func (v *delivery) SendNow(ctx context.Context, f *File) error {
 	up := f.Pending()
 	if up == nil {
 		return nil
 	}
-	if written, _ := f.Writing(); written || !up.State().InQueue() {
-		return errno.Refuse(syscall.EBUSY, "it has new content on this machine, or was emptied: write it in full first")
+	for waited := time.Duration(0); ; waited += releasePause { // RELEASE comes some time after the close
+		open, _ := f.Writing()
+		if !open && up.State().InQueue() {
+			break
+		}
+		if !open && !up.State().Due() || waited > releaseTime {
+			return errno.Refuse(syscall.EBUSY, "it has new content on this machine, or was emptied: write it in full first")
+		}
+		time.Sleep(releasePause)
 	}
 	_, err := v.s.attempt(v.s.People.behalf(context.WithoutCancel(ctx), up), up)
 	if f.Pending() == up {
