@@ -494,7 +494,6 @@ func (d *delivery) confirmed(id archive.ID) {
 		as = synced
 		d.syncLocked()
 	}
-	u.unawaited = u.unawaited || u.State().InQueue()
 	if err := u.insistLocked(onConfirm, as, func(r *Record) {
 		r.Document, r.Had, r.Doubtful, r.Reason = id, d.had, false, ""
 	}); err != nil {

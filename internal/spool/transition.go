@@ -297,7 +297,7 @@ func (u *Upload) Remove() error {
 	}
 	lasts := u.durable || u.State() == Confirmed
 	r := u.rec.Load()
-	later := r.State == Confirmed && u.unawaited // nobody waits (SyncRemovals)
+	later := r.State == Confirmed // SyncRemovals
 	err := u.spool.fault(PointRemove)
 	if err == nil {
 		err = u.spool.saw(u.spool.writeRemoval(u.id, lasts && !later || u.content.isInFile()))

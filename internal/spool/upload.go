@@ -41,8 +41,6 @@ type Upload struct {
 	durable bool        // +checklocks:mu
 	// busy says that Deliver is at work.
 	busy bool // +checklocks:mu
-	// unawaited says that the background archived it: nobody waits for its removal.
-	unawaited bool // +checklocks:mu
 	// checked says that the data was seen to have the record's checksum in this run.
 	checked bool // +checklocks:mu
 	// outcome is the error of the last delivery in this run, nil for success.
