@@ -17,7 +17,7 @@ func isPeer(system string) bool {
 // isReference tells whether a system keeps names and contents on the machine itself.
 func isReference(system string) bool { return slices.Contains(references(), system) }
 
-func references() []string { return []string{juicefs, native, nativeSynced} }
+func references() []string { return []string{juicefs, native, nativeSynced, loopback} }
 
 func isOwn(system string) bool { return system == own || strings.HasPrefix(system, own+"-") }
 

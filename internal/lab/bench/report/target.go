@@ -12,6 +12,8 @@ const (
 	nativeSynced = "native-fdatasync"
 	own          = "archivefs"
 	async        = "archivefs-async"
+	grace        = "archivefs-grace"
+	loopback     = "loopback-fdatasync"
 	foreign      = "archivefs-foreign"
 	foreignAsync = "archivefs-foreign-async"
 	juicefs      = "juicefs-tuned"

@@ -4,12 +4,14 @@ package suite
 
 import (
 	"net"
+	"os"
 	"path/filepath"
 )
 
 // env is the environment of a command.
 func (b *Bench) env(further ...string) []string {
-	return append(further, "ARCHIVEFS="+b.Program, "KEY="+key, "TREE="+b.corpus.Tree(), "SERVERS="+filepath.Join(b.dir, "servers"), "LC_ALL=C.UTF-8")
+	own, _ := os.Executable() // empty if it is not known; then the loopback cannot be mounted
+	return append(further, "ARCHIVEFS="+b.Program, "LOOPBACK="+filepath.Join(filepath.Dir(own), "loopback"), "KEY="+key, "TREE="+b.corpus.Tree(), "SERVERS="+filepath.Join(b.dir, "servers"), "LC_ALL=C.UTF-8")
 }
 
 // places are where commands find the corpus in a mount, and its server.

@@ -36,6 +36,8 @@ const (
 	nativeSynced = "native-fdatasync"
 	own          = "archivefs"
 	async        = "archivefs-async"
+	grace        = "archivefs-grace"
+	loopback     = "loopback-fdatasync"
 	foreign      = "archivefs-foreign"
 	foreignAsync = "archivefs-foreign-async"
 )
@@ -51,11 +53,16 @@ func systems() []system {
 		{name: native, root: true, arrived: arrivedInTree},
 		{name: nativeSynced, only: []string{groupCopy}, synced: true, arrived: arrivedInTree},
 		ours(own, ownService, ""),
+		{name: loopback, only: []string{groupCopy}, mount: loopbackMount, arrived: arrivedInMount},
 		ours(async, ownService, "--writes async", groupCopy),
+		ours(grace, ownService, "--writes async --grace 10s", groupCopy),
 		ours(foreign, foreignService, ""),
 		ours(foreignAsync, foreignService, "--writes async", groupCopy),
 	}, peers()...)
 }
+
+// loopbackMount mounts a directory by a program beside this one, which syncs each file when it is closed.
+const loopbackMount = `mkdir -p "$STATE/files/IN" && exec "$LOOPBACK" "$STATE/files" "$MNT"`
 
 // ownMount is the command that mounts archivefs.
 func ownMount(options string) string {
