@@ -50,9 +50,10 @@ func (s *session) move(a history.Action) {
 		if len(content.Places) > 0 { // of over: the first is that of the document
 			content.Places[0].Folder, content.Places[0].Name = d.place()
 		}
-		if f.Told != audit.OK { // nobody can tell which it has
+		switch elsewhere := len(content.Places) > 0 && !content.Took; { // of over: it may never have become the document
+		case f.Told != audit.OK: // nobody can tell which it has
 			content.Keyword = ""
-		} else if f.Keyword != "" {
+		case f.Keyword != "" && !elsewhere:
 			content.Keyword = f.Keyword
 		}
 	}
