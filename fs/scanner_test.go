@@ -94,9 +94,10 @@ func TestPagesThatAreAppendedBecomeOneDocument(t *testing.T) {
 	page(t, path, "%PDF-1.7\n")
 	page(t, path, "page 1\n")
 	page(t, path, "%%EOF\n")
-	if got := s.pending(); len(got) != 1 || got[0].Size != 22 || !got[0].Rests || !strings.Contains(got[0].Error, "--grace") {
-		t.Errorf("pending: %+v", got)
-	}
+	heals(t, "it says why it waits", func() bool {
+		got := s.pending()
+		return len(got) == 1 && got[0].Size == 22 && got[0].Rests && strings.Contains(got[0].Error, "--grace")
+	})
 	s.wantHolds(t, s.foreign.inbox)
 	s.settled("scan0001.pdf=%PDF-1.7\npage 1\n%%EOF\n")
 	if n := s.Count("POST", "/file-upload"); n != 1 {
