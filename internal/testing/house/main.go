@@ -50,20 +50,20 @@ func limits() []limit {
 	return []limit{
 		{kind: methods, bound: 40},
 		{kind: files, bound: 40},
-		{kind: knot, bound: 2_000},
+		{kind: knot, bound: 1_920},
 		{kind: offered, bound: 60, more: map[string]int{
-			"fs/internal/staging.File": 86,
+			"fs/internal/staging.File": 82,
 			"fs/internal/node.Kernel":  68,
 			"fs/internal/staging.Area": 63,
 		}},
 		{kind: locks, bound: 0, more: map[string]int{
-			"fs/internal/staging: fs/internal/tree.Mu":       51,
+			"fs/internal/staging: fs/internal/tree.Mu":       43,
 			"fs/internal/content: fs/internal/tree.Mu":       20,
 			"fs/internal/change: fs/internal/tree.Mu":        16,
 			"fs/internal/change: fs/internal/staging.Commit": 11,
 			"fs/internal/node: fs/internal/tree.Mu":          9,
 		}},
-		{kind: product, bound: 76_450},
+		{kind: product, bound: 76_350},
 	}
 }
 
