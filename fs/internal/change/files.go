@@ -132,7 +132,11 @@ func (c *Files) deleteShown(ctx context.Context, d *tree.Dir, e *tree.Entry) err
 	f, id := staging.FileOf(d, e), e.Doc.Load().ID
 	f.Commit.Lock() // new bytes of it may be in flight
 	defer f.Commit.Unlock()
-	if err := c.deleteDocument(ctx, d, id); err != nil {
+	err := c.s.Spool.SyncRemovals() // else a crash of the machine has the next mount send it again
+	if err == nil {
+		err = c.deleteDocument(ctx, d, id)
+	}
+	if err != nil {
 		return err
 	}
 	f.Remove()
