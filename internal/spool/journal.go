@@ -74,7 +74,7 @@ func (r *Record) check() error {
 		return errors.New("no checksum of its data")
 	case r.Directory && r.State.Written():
 		return errors.New("a folder is not written to")
-	case r.State.InFlight() && !r.Directory && r.SentReplace == 0 && r.SentID == "":
+	case r.State.InFlight() && !r.Directory && r.SentReplace == 0 && r.SentID == "" && !r.Doubtful: // Record.miss
 		return errors.New("no external id although it is being sent")
 	}
 	if err := r.CheckAttributes(); err != nil {

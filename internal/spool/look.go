@@ -205,15 +205,19 @@ const (
 )
 
 // examine decides about one document that came after the baseline. An idempotency key made up
-// here decides alone. An external id of the user's own may be on other documents too, and a
+// here decides alone; where it was lost (errMissed), the content does. An external id of the user's own may be on other documents too, and a
 // service may show none: then other content excludes, and equal content together with the
 // user's id confirms. An e-mail becomes documents of other content, so there content says
 // nothing. The error says that the service could not be asked.
 func (d *delivery) examine(ctx context.Context, r *Record, doc archive.ID) (likeness, error) {
 	id, err := d.externalID(ctx, doc)
-	same := true
+	same, lost := true, r.SentID == ""
 	switch {
 	case err != nil:
+	case lost && r.Split:
+		return unclear, nil
+	case lost && (id == "" || strings.HasPrefix(id, idPrefix)): // not shown, or made up here
+		same, err = d.sameContent(ctx, r, doc)
 	case id == r.SentID && r.ExternalID == "":
 		return ours, nil
 	case id != "" && id != r.SentID:
@@ -230,7 +234,7 @@ func (d *delivery) examine(ctx context.Context, r *Record, doc archive.ID) (like
 		return unclear, nil
 	case !same:
 		return other, nil
-	case id == r.SentID:
+	case id == r.SentID, lost:
 		return ours, nil
 	}
 	return unclear, nil

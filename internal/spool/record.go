@@ -158,6 +158,14 @@ func (r *Record) fail(reason string, size int64) {
 	r.Rest, r.Reason = 0, archive.Printable(reason)
 }
 
+// miss makes r the record of a complete upload of which later records may be missing: it may have been sent, under a
+// key that is lost. Then its content says whether a document is it.
+func (r *Record) miss() {
+	r.Doubtful, r.Rest, r.Reason = true, 0, errMissed.Error()
+	r.SentID, r.SentName, r.SentFolder, r.SentReplace, r.SentSHA256 = r.ExternalID, r.documentName(), r.Folder, r.Replace, r.SHA256
+	r.Split, r.Baseline = r.Splits(), nil
+}
+
 // Incomplete reports whether it failed for a reason in the file itself: its writer did not finish
 // it, it could not be written, it visibly lacks its end, or it is empty. Only a commit says that
 // a file is whole, and takes its checksum.
@@ -191,7 +199,7 @@ func (r *Record) Splits() bool {
 // repeats reports whether to send it now is to repeat what was sent in doubt, with the same
 // external id and the same baseline.
 func (r *Record) repeats() bool {
-	return r.inDoubt() && r.SentFolder == r.Folder && r.SentName == r.documentName() && r.SentReplace == r.Replace &&
+	return r.inDoubt() && (r.SentID != "" || r.Replace != 0) && r.SentFolder == r.Folder && r.SentName == r.documentName() && r.SentReplace == r.Replace &&
 		(r.ExternalID == "" || r.ExternalID == r.SentID)
 }
 

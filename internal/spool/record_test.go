@@ -101,7 +101,7 @@ func TestDecodeRefuses(t *testing.T) {
 		"no checksum":          func(r *Record) { r.SHA256, r.SentSHA256 = "", "" },
 		"half a checksum":      func(r *Record) { r.SHA256, r.SentSHA256 = "abcd", "abcd" },
 		"other bytes sent":     func(r *Record) { r.SentSHA256 = sum("x") },
-		"sending, nothing set": func(r *Record) { r.SentID, r.SentReplace = "", 0 },
+		"sending, nothing set": func(r *Record) { r.SentID, r.SentReplace, r.Doubtful = "", 0, false },
 		"unknown order":        func(r *Record) { r.EmailImportOrder = "SOMEHOW" },
 		"unknown flag":         func(r *Record) { r.ForceNew = 3 },
 	}

@@ -162,7 +162,7 @@ func (s *Spool) load(id string, l *leftUpload, doubted bool) *Upload {
 		return s.loadBroken(Record{Version: recordVersion, ID: id, Name: id, Created: now, Changed: now}, l, err)
 	}
 	crashed := s.opts.Boot != "" && !l.record.Current && !l.record.Durable
-	if crashed || doubted && r.State.IsUnsent() {
+	if crashed {
 		log.Warn(errCrashed)
 		return s.loadBroken(r, l, errCrashed)
 	}
@@ -179,6 +179,11 @@ func (s *Spool) load(id string, l *leftUpload, doubted bool) *Upload {
 	}
 	if reason := unusable(&r, u.Size(), missing); reason != "" {
 		interruptLocked(u, reason)
+	} else if doubted && r.State.IsUnsent() {
+		log.Warn(errMissed)
+		if err := u.insistLocked(onFailShown, synced, (*Record).miss); err != nil {
+			log.Warn(err)
+		}
 	} else if err := u.syncLocked(); err != nil {
 		log.Warn(err)
 	}
@@ -229,6 +234,10 @@ func take(u *Upload, l *leftUpload) (missing error) {
 // errCrashed says why an upload cannot go on of which the journal may not have all: its record may
 // be older than what was sent, so that it is never sent again, and its bytes may be damaged.
 var errCrashed = errors.New("the machine stopped while it was written or archived: it may be damaged, or in the archive already")
+
+// errMissed says why an upload does not go on by itself whose record is older than damage of the journal: it may have
+// been archived, changed or removed since. Whoever retries it has the archive looked at first.
+var errMissed = errors.New("the journal is damaged: it may have been archived, changed or removed since, and is looked for before it is sent again")
 
 // loadBroken stands for an upload that cannot be acted on. Nothing of it is changed.
 func (s *Spool) loadBroken(r Record, l *leftUpload, err error) *Upload {

@@ -239,19 +239,13 @@ type StateError struct {
 	Op    string
 	ID    string
 	State State
-	// Detail says more, if there is more to say.
-	Detail string
 }
 
 func refusal(op string, r *Record) *StateError { return &StateError{Op: op, ID: r.ID, State: r.State} }
 
 // Error implements error.
 func (e *StateError) Error() string {
-	s := fmt.Sprintf("cannot %s upload %s: it is %s", e.Op, e.ID, e.State)
-	if e.Detail != "" {
-		s += ", " + e.Detail
-	}
-	return s
+	return fmt.Sprintf("cannot %s upload %s: it is %s", e.Op, e.ID, e.State)
 }
 
 // Unwrap returns EBUSY.

@@ -526,10 +526,3 @@ func (f *File) Writing() (written, mapped bool) {
 	defer f.Mu.Unlock()
 	return f.writers > 0, f.mappers > 0
 }
-
-// toArchive returns the staged bytes, and whether a close has to archive them.
-func (f *File) toArchive() (up *spool.Upload, todo bool) {
-	f.Mu.Lock()
-	defer f.Mu.Unlock()
-	return f.Up, f.Up != nil && f.Up.State().Due()
-}

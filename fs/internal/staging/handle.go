@@ -105,8 +105,8 @@ func (h *Handle) Closed(pid uint32, mounts *closing.Mounts) (ends bool, err erro
 	if !h.writer {
 		return false, nil
 	}
-	up, todo := f.toArchive()
-	if !todo {
+	up := f.Pending()
+	if up == nil || !up.State().Due() {
 		return false, h.outcome()
 	}
 	if f.s.Async {
