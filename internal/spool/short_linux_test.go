@@ -196,7 +196,7 @@ func (w *world) judge(dir, boot string, before, after State) error {
 	waits := after.InQueue() && !w.removed && (!stopped || before.InQueue())
 	archived := after == Confirmed && !stopped
 	switch {
-	case w.removed && !stopped && w.held != nil && there:
+	case w.removed && !stopped && w.held != nil && there && before != Confirmed: // that is looked for
 		return fmt.Errorf("what was removed has come back, %s", stateOf(found))
 	case waits && (!there || !found.State().InQueue() && found.State() != Confirmed):
 		return fmt.Errorf("what a close was told is queued is lost: it is there %v, %s", there, stateOf(found))
@@ -234,15 +234,16 @@ func (w *world) judge(dir, boot string, before, after State) error {
 	return nil
 }
 
-// mixed reports whether each byte is of one of several contents, the first of which was synced: a crash takes any of the
-// changes after it, or leaves anything where they should be.
+// mixed reports whether a file has what several contents have in common, the first of which was synced: a crash leaves
+// anything where it was being changed.
 func mixed(got []byte, of [][]byte) bool {
 	shortest := slices.MinFunc(of, func(a, b []byte) int { return cmp.Compare(len(a), len(b)) })
 	if len(got) < len(shortest) {
 		return false
 	}
-	for i, b := range got {
-		if !slices.ContainsFunc(of, func(c []byte) bool { return i < len(c) && (c[i] == b || i >= len(of[0])) }) {
+	for i, b := range shortest {
+		changed := slices.ContainsFunc(of, func(c []byte) bool { return c[i] != b })
+		if got[i] != b && !changed {
 			return false
 		}
 	}
