@@ -205,10 +205,10 @@ const (
 )
 
 // examine decides about one document that came after the baseline. An idempotency key made up
-// here decides alone; where it was lost (errMissed), the content does. An external id of the user's own may be on other documents too, and a
-// service may show none: then other content excludes, and equal content together with the
-// user's id confirms. An e-mail becomes documents of other content, so there content says
-// nothing. The error says that the service could not be asked.
+// here decides alone; where it was lost (errMissed), the content does. An external id of the
+// user's own may be on other documents too, and a service may show none: then other content
+// excludes, and equal content together with the user's id confirms. An e-mail becomes documents
+// of other content, so there content says nothing. The error says that the service could not be asked.
 func (d *delivery) examine(ctx context.Context, r *Record, doc archive.ID) (likeness, error) {
 	id, err := d.externalID(ctx, doc)
 	same, lost := true, r.SentID == ""
