@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"golang.org/x/sys/unix"
+	"github.com/pkg/xattr"
 
 	"github.com/archivefs/archivefs/fs"
 	"github.com/archivefs/archivefs/internal/spool"
@@ -23,7 +23,7 @@ func gracious(o *fs.Options) { o.Grace = time.Hour }
 // send ends the time of grace of everything in and below a directory.
 func (m *mounted) send(elem ...string) {
 	m.t.Helper()
-	must(m.t, unix.Setxattr(m.path(elem...), "user.archive.send", nil, 0))
+	must(m.t, xattr.Set(m.path(elem...), "user.archive.send", nil))
 }
 
 // changes returns the requests that changed something.
@@ -229,7 +229,7 @@ func TestAFolderThatIsNeededIsMade(t *testing.T) {
 	if got, want := f.tree(f.letters, ""), []string{"A/", "A/B/", "A/B/scan.txt=scan"}; !slices.Equal(got, want) {
 		t.Errorf("the service has %q, want %q", got, want)
 	}
-	must(t, first(os.Mkdir(at+"/C", 0o700), unix.Setxattr(at+"/C", "user.archive.upload.keywords", []byte("k"), 0)))
+	must(t, first(os.Mkdir(at+"/C", 0o700), xattr.Set(at+"/C", "user.archive.upload.keywords", []byte("k"))))
 	if got := f.tree(f.letters, ""); !slices.Contains(got, "C/") {
 		t.Errorf("the service has %q", got)
 	}

@@ -260,15 +260,16 @@ func TestPeopleInTheQueue(t *testing.T) {
 	s.did("erika zwei.txt")
 	s.max.refused(`ls "$1/Einkauf"`, "Permission denied")
 	s.says("credentials refused for the user bin of this machine")
-	heals(t, "each upload was tried", func() bool {
-		for _, up := range s.status().Uploads.List {
+	var status peopleStatus
+	heals(t, "each upload was tried, and none is being sent again", func() bool {
+		status = s.status()
+		for _, up := range status.Uploads.List {
 			if up.Error == "" {
 				return false
 			}
 		}
 		return true
 	})
-	status := s.status()
 	if status.Health != "ok" || status.People.Mapped != 2 || !slices.Equal(status.People.Refused, []string{"bin"}) || len(status.Uploads.List) != 8 {
 		t.Errorf("%+v", status)
 	}

@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"golang.org/x/sys/unix"
+	"github.com/pkg/xattr"
 
 	"github.com/archivefs/archivefs/apiclient"
 	"github.com/archivefs/archivefs/cmd/archivefs/internal/mounted"
@@ -222,17 +222,16 @@ func keyIdentity(key string) string { return apiclient.Credentials{APIKey: key}.
 
 func setAttribute(t *testing.T, path, name, value string) {
 	t.Helper()
-	if err := unix.Setxattr(path, "user.archive."+name, []byte(value), 0); err != nil {
+	if err := xattr.Set(path, "user.archive."+name, []byte(value)); err != nil {
 		t.Errorf("%s of %s: %v", name, path, err)
 	}
 }
 
 func wantAttribute(t *testing.T, path, name, want string) {
 	t.Helper()
-	buffer := make([]byte, 1024)
-	n, err := unix.Getxattr(path, "user.archive."+name, buffer)
-	if err != nil || string(buffer[:n]) != want {
-		t.Errorf("%s of %s is %q, %v; want %q", name, filepath.Base(path), buffer[:max(n, 0)], err, want)
+	got, err := xattr.Get(path, "user.archive."+name)
+	if err != nil || string(got) != want {
+		t.Errorf("%s of %s is %q, %v; want %q", name, filepath.Base(path), got, err, want)
 	}
 }
 

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"syscall"
 
-	"golang.org/x/sys/unix"
+	"github.com/pkg/xattr"
 
 	"github.com/archivefs/archivefs/fs/internal/inode"
 	"github.com/archivefs/archivefs/fs/internal/names"
@@ -69,7 +69,7 @@ const rereadAttr = "user.archive.searches"
 
 // RereadSearches makes the mount at dir read the saved searches again.
 func RereadSearches(dir string) error {
-	if err := unix.Setxattr(filepath.Join(dir, Name), rereadAttr, []byte("reread"), 0); err != nil {
+	if err := xattr.Set(filepath.Join(dir, Name), rereadAttr, []byte("reread")); err != nil {
 		return fmt.Errorf("make the mount at %s read its searches again: %w", dir, err)
 	}
 	return nil

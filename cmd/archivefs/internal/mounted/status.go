@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/pkg/xattr"
 	"golang.org/x/sys/unix"
 
 	"github.com/archivefs/archivefs/cmd/archivefs/internal/command"
@@ -117,6 +118,21 @@ func MountOf(path string) (string, error) {
 		return "", errors.New("it is in no mounted archive")
 	}
 	return dir, nil
+}
+
+// Attribute returns an extended attribute of a file, empty if it has none.
+func Attribute(path, name string) string {
+	value, _ := xattr.Get(path, name)
+	return string(value)
+}
+
+// SetAttribute sets an extended attribute. Errors are those of the system alone.
+func SetAttribute(path, name, value string) error {
+	err := xattr.Set(path, name, []byte(value))
+	if of := (*xattr.Error)(nil); errors.As(err, &of) {
+		return of.Err
+	}
+	return err
 }
 
 // AwayInWords says why a service cannot be used.

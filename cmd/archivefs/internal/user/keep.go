@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/urfave/cli/v2"
-	"golang.org/x/sys/unix"
 
 	"github.com/archivefs/archivefs/cmd/archivefs/internal/command"
 	"github.com/archivefs/archivefs/cmd/archivefs/internal/mounted"
@@ -109,14 +108,14 @@ func mark(operand, value string) (m marked, err error) {
 	if err != nil {
 		return m, plainError(err)
 	}
-	m = marked{path: operand, id: attribute(path, xattr.Prefix+"id"), isDir: info.IsDir()}
+	m = marked{path: operand, id: mounted.Attribute(path, xattr.Prefix+"id"), isDir: info.IsDir()}
 	if m.mount, err = mounted.MountOf(path); err != nil {
 		return m, err
 	}
-	if state := attribute(path, xattr.Prefix+"state"); value == xattr.KeepOn && slices.Contains([]string{"local", "pending", "failed"}, state) {
+	if state := mounted.Attribute(path, xattr.Prefix+"state"); value == xattr.KeepOn && slices.Contains([]string{"local", "pending", "failed"}, state) {
 		return m, fmt.Errorf("it is not archived (%s), so it is here anyway; keep its folder, or the document later", state)
 	}
-	err = unix.Setxattr(path, xattr.Keep, []byte(value), 0)
+	err = mounted.SetAttribute(path, xattr.Keep, value)
 	switch {
 	case errors.Is(err, syscall.ENOTSUP):
 		err = errors.New("only documents, and mandators, folders and inboxes with what is in them, can be kept; name each of these")
@@ -139,19 +138,9 @@ func plainError(err error) error {
 	return err
 }
 
-// attribute returns an attribute of a file, empty if it has none.
-func attribute(path, name string) string {
-	value := make([]byte, 32)
-	n, err := unix.Getxattr(path, name, value)
-	if err != nil {
-		return ""
-	}
-	return string(value[:n])
-}
-
 // keptAbove returns the directory, between dir and path, with which path is kept.
 func keptAbove(dir, path string) string {
-	for path != dir && attribute(path, xattr.Keep) != xattr.KeepOn {
+	for path != dir && mounted.Attribute(path, xattr.Keep) != xattr.KeepOn {
 		path = filepath.Dir(path)
 	}
 	return path

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/urfave/cli/v2"
-	"golang.org/x/sys/unix"
 
 	"github.com/archivefs/archivefs/archive"
 	"github.com/archivefs/archivefs/cmd/archivefs/internal/command"
@@ -71,7 +70,7 @@ func sendBelow(c *cli.Context, operand string) error {
 		return err
 	}
 	became := outcomesAt(dir, status.StateDir)
-	if err := unix.Setxattr(path, xattr.Send, []byte("1"), 0); err != nil {
+	if err := mounted.SetAttribute(path, xattr.Send, "1"); err != nil {
 		return err
 	}
 	inside := archive.Printable(strings.TrimPrefix(strings.TrimPrefix(path, dir), "/"))
@@ -81,7 +80,7 @@ func sendBelow(c *cli.Context, operand string) error {
 	switch {
 	case len(below) > 0:
 		return became.await(c, archive.Printable(strings.TrimSuffix(dir, "/"))+"/", below)
-	case attribute(path, xattr.Prefix+"state") == fs.StateLocal:
+	case mounted.Attribute(path, xattr.Prefix+"state") == fs.StateLocal:
 		return errors.New("local: " + spool.ErrEmpty.Error())
 	}
 	command.Say(c.App.ErrWriter, "%s: nothing waits to be archived", operand)
@@ -206,7 +205,7 @@ func (o *outcomes) ofGone(became map[string]outcome, gone []fs.UploadInfo, idle 
 		switch {
 		case archived:
 			became[u.ID] = outcome{archivedInWords(o.dir, u, id), true}
-		case u.Directory && attribute(filepath.Join(o.dir, u.Path), xattr.Prefix+"id") != "":
+		case u.Directory && mounted.Attribute(filepath.Join(o.dir, u.Path), xattr.Prefix+"id") != "":
 			became[u.ID] = outcome{"archived", true}
 		case idle && o.missed[u.ID]:
 			became[u.ID] = outcome{text: "not sent: it was removed, or written again, meanwhile"}

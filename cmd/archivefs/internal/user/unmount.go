@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/urfave/cli/v2"
-	"golang.org/x/sys/unix"
 
 	"github.com/archivefs/archivefs/cmd/archivefs/internal/command"
 	"github.com/archivefs/archivefs/cmd/archivefs/internal/mounted"
@@ -64,7 +63,7 @@ func unmount(c *cli.Context) error {
 		return err
 	}
 	// What has a time of grace is sent now; on a read-only mount nothing has.
-	if err := unix.Setxattr(dir, xattr.Send, []byte("1"), 0); err != nil && !errors.Is(err, syscall.EROFS) {
+	if err := mounted.SetAttribute(dir, xattr.Send, "1"); err != nil && !errors.Is(err, syscall.EROFS) {
 		return fmt.Errorf("end the time of grace: %w", err)
 	}
 	rest, err := waitForUploads(c.Context, dir, drain, c.App.ErrWriter)

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/urfave/cli/v2"
-	"golang.org/x/sys/unix"
 
 	"github.com/archivefs/archivefs/archive"
 	"github.com/archivefs/archivefs/cmd/archivefs/internal/command"
@@ -220,7 +219,7 @@ func (m *mountedUploads) retry(u *fs.UploadInfo) error {
 	if u.Incomplete {
 		value = xattr.RetryIncomplete
 	}
-	err = unix.Setxattr(path, "user.archive.retry", []byte(value), 0)
+	err = mounted.SetAttribute(path, "user.archive.retry", value)
 	switch {
 	case errors.Is(err, syscall.EBUSY):
 		return errors.New("it is being sent")

@@ -15,6 +15,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/pkg/xattr"
 	"golang.org/x/sys/unix"
 )
 
@@ -122,7 +123,7 @@ func (c *crowd) writer(i int) func(n int) error {
 // awaitArrival waits until a file is a document.
 func (c *crowd) awaitArrival(path string, began time.Time) {
 	for c.ctx.Err() == nil {
-		if _, err := unix.Getxattr(path, "user.archive.id", make([]byte, 32)); err == nil {
+		if _, err := xattr.Get(path, "user.archive.id"); err == nil {
 			c.note(&c.arrivals, began)
 			return
 		}

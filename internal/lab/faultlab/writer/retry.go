@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"golang.org/x/sys/unix"
+	"github.com/pkg/xattr"
 )
 
 // outcomeFor is how long a person waits to see whether a file fails.
@@ -61,5 +61,5 @@ func (p *process) retry(id string) error {
 		return exec.CommandContext(context.Background(), p.Program, "uploads", "retry", p.Root, id).Run() //nolint:gosec // the program under test
 	}
 	file := filepath.Join(p.Root, ".archivefs", "uploads", fmt.Sprintf("%s %s", id, p.Name))
-	return unix.Setxattr(file, "user.archive.retry", []byte("true"), 0)
+	return xattr.Set(file, "user.archive.retry", []byte("true"))
 }

@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"golang.org/x/sys/unix"
+	"github.com/pkg/xattr"
 
 	"github.com/archivefs/archivefs/internal/lab/faultlab/history"
 )
@@ -93,7 +93,7 @@ func (p *process) create(path string) error {
 // the action.
 func (p *process) tag() {
 	if p.Keyword != "" {
-		p.say(outcome(Tagged, step("tag", unix.Setxattr(p.path(), "user.archive.keywords", []byte(p.Keyword), 0))))
+		p.say(outcome(Tagged, step("tag", xattr.Set(p.path(), "user.archive.keywords", []byte(p.Keyword)))))
 	}
 }
 

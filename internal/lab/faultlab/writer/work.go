@@ -7,7 +7,7 @@ import (
 	"syscall"
 	"time"
 
-	"golang.org/x/sys/unix"
+	"github.com/pkg/xattr"
 
 	"github.com/archivefs/archivefs/internal/lab/faultlab/history"
 )
@@ -53,7 +53,7 @@ func (p *process) op(o *history.Op, content []byte) error {
 	case history.Drop:
 		return step("remove", os.Remove(path))
 	case history.Send:
-		return step("send", unix.Setxattr(path, "user.archive.send", nil, 0))
+		return step("send", xattr.Set(path, "user.archive.send", nil))
 	case history.Pause:
 		time.Sleep(o.For)
 	}
