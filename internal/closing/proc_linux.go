@@ -13,30 +13,13 @@ import (
 const procRoom = 4 << 10
 
 // readOnce is readProc for a file that the kernel writes in one piece (single_open of seq_file), which
-// needs no second read to tell that it ended. A piece that fills buf is read to its end.
-func readOnce(path string, buf []byte) ([]byte, error) {
-	fd, err := openProc(path, unix.O_RDONLY)
-	if err != nil {
-		return nil, err
-	}
-	defer unix.Close(fd) //nolint:errcheck // read only
-	buf = roomIn(buf)
-	for {
-		n, err := unix.Read(fd, buf[:cap(buf)])
-		switch {
-		case errors.Is(err, unix.EINTR):
-		case err != nil:
-			return nil, err
-		case n == cap(buf):
-			return readProc(path, buf)
-		default:
-			return buf[:n], nil
-		}
-	}
-}
+// needs no second read to tell that it ended.
+func readOnce(path string, buf []byte) ([]byte, error) { return read(path, buf, true) }
 
 // readProc reads a file below /proc by way of buf, which it may use.
-func readProc(path string, buf []byte) ([]byte, error) {
+func readProc(path string, buf []byte) ([]byte, error) { return read(path, buf, false) }
+
+func read(path string, buf []byte, once bool) ([]byte, error) {
 	fd, err := openProc(path, unix.O_RDONLY)
 	if err != nil {
 		return nil, err
@@ -52,10 +35,11 @@ func readProc(path string, buf []byte) ([]byte, error) {
 		case errors.Is(err, unix.EINTR):
 		case err != nil:
 			return nil, err
-		case n == 0:
-			return buf, nil
 		default:
 			buf = buf[:len(buf)+n]
+			if n == 0 || once && len(buf) < cap(buf) {
+				return buf, nil
+			}
 		}
 	}
 }

@@ -291,8 +291,8 @@ func (l *Log) next(n int64) (*segment, error) {
 		s = l.spare[i]
 		l.spare = slices.Delete(l.spare, i, i+1)
 	} else {
-		l.files++
-		f, err := durable.OpenFile(filepath.Join(l.o.Dir, fmt.Sprintf("%s%d", prefix, l.files)), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+		var f *os.File
+		err := os.ErrExist
 		for errors.Is(err, os.ErrExist) {
 			l.files++
 			f, err = durable.OpenFile(filepath.Join(l.o.Dir, fmt.Sprintf("%s%d", prefix, l.files)), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
