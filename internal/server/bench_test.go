@@ -2,7 +2,6 @@ package server
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"io"
 	"net/http"
@@ -75,11 +74,12 @@ func BenchmarkTree(b *testing.B) {
 // plantTree adds a mandator with 49 folders of 100 folders each, with ten documents in every folder.
 func plantTree(tb testing.TB, s *Server) {
 	tb.Helper()
-	err := s.db.Together(tb.Context(), func(ctx context.Context) error {
+	err := s.db.Together(tb.Context(), func(in store.Scope) error {
+		ctx, all := tb.Context(), s.catalog.In(in)
 		add := func(parent archive.ID, name string) (archive.ID, error) {
-			id, err := s.catalog.AddFolder(ctx, store.Folder{Parent: parent, Name: name})
+			id, err := all.AddFolder(ctx, store.Folder{Parent: parent, Name: name})
 			for n := 0; n < 10 && err == nil; n++ {
-				_, err = s.catalog.AddDocuments(ctx, []store.Document{document(id)}, false)
+				_, err = all.AddDocuments(ctx, []store.Document{document(id)}, false)
 			}
 			return id, err
 		}

@@ -10,6 +10,11 @@ import (
 
 // EachContent calls each for every stored content.
 func (s *Server) EachContent(ctx context.Context, each func(digest string) error) error {
+	if files, ok := s.vault.contents.(*blob.Files); ok { // those of the journal have no files
+		if err := files.Scrub(ctx); err != nil {
+			return err
+		}
+	}
 	return s.vault.Walk(ctx, time.Now().Add(time.Hour), each)
 }
 

@@ -37,9 +37,9 @@ func (a *Admin) Remove(ctx context.Context, ids []archive.ID, reason string, ter
 		return refusal.New(archive.KindInvalid, "a removal needs a reason of at most %d bytes, which the audit trail keeps", maxReason)
 	}
 	now := time.Now()
-	return a.db.Together(ctx, func(ctx context.Context) error {
+	return a.db.Together(ctx, func(in store.Scope) error {
 		for _, id := range ids {
-			err := a.db.Trash.Put(ctx, a.audited(), id, store.Removal{Reason: reason, At: now, Due: term.after(now), Law: law})
+			err := a.db.Trash.Put(ctx, a.audited().In(in), id, store.Removal{Reason: reason, At: now, Due: term.after(now), Law: law})
 			if err != nil {
 				return err
 			}
@@ -85,9 +85,9 @@ func (a *Admin) Trash(ctx context.Context) ([]Trashed, error) {
 
 // RestoreTrash moves documents back to their folders, all or none.
 func (a *Admin) RestoreTrash(ctx context.Context, ids []archive.ID) error {
-	return a.db.Together(ctx, func(ctx context.Context) error {
+	return a.db.Together(ctx, func(in store.Scope) error {
 		for _, id := range ids {
-			if err := a.db.Trash.Restore(ctx, a.audited(), id); err != nil {
+			if err := a.db.Trash.Restore(ctx, a.audited().In(in), id); err != nil {
 				return err
 			}
 		}
@@ -98,9 +98,9 @@ func (a *Admin) RestoreTrash(ctx context.Context, ids []archive.ID) error {
 // EmptyTrash erases documents of the trash before their term is over, and waits until they are erased. The
 // error is KindForbidden if one is retained, and nothing is erased then; ErrWaits if no service begins.
 func (a *Admin) EmptyTrash(ctx context.Context, ids []archive.ID) error {
-	err := a.db.Together(ctx, func(ctx context.Context) error {
+	err := a.db.Together(ctx, func(in store.Scope) error {
 		for _, id := range ids {
-			if err := a.db.Trash.Expire(ctx, a.audited(), id, time.Now()); err != nil {
+			if err := a.db.Trash.Expire(ctx, a.audited().In(in), id, time.Now()); err != nil {
 				return err
 			}
 		}

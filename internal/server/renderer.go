@@ -143,8 +143,8 @@ func (m *renderer) keepMade(ctx context.Context, digest, variant string, made io
 		return "", err
 	}
 	defer func() { m.vault.leftover(staged.Discard()) }()
-	err = m.vault.keep(ctx, []blob.Staged{staged}, func(ctx context.Context) error {
-		return m.known.AddRendition(ctx, digest, variant, staged.Digest())
+	err = m.vault.keep(ctx, []blob.Staged{staged}, func(in store.Scope) error {
+		return m.known.AddRendition(ctx, in, digest, variant, staged.Digest())
 	}, digest)
 	if archive.KindOf(err) == archive.KindNotFound { // the document was removed or replaced meanwhile
 		return "", errReplaced

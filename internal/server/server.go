@@ -134,7 +134,7 @@ func newServer(options Options, db *store.Store, contents contents) *Server {
 	s.health = &health{db: db, vault: s.vault, log: log}
 	s.renderer = &renderer{vault: s.vault, known: db.Uses, workers: workers, attempts: newAttempts(), log: log}
 	s.intake = &intake{vault: s.vault, workers: workers, activity: s.activity, most: options.MaxUpload}
-	s.furnisher = furnisher{catalog: db.Tenant(store.DefaultTenant), intake: s.intake, data: options.Data}
+	s.furnisher = furnisher{catalog: catalog.Whole{Archive: db.Tenant(store.DefaultTenant)}, intake: s.intake, data: options.Data}
 	return s
 }
 
@@ -239,7 +239,7 @@ type Options struct {
 
 // archiveOf is what somebody sees of what all tenants share.
 func archiveOf(db *store.Store, who identity) catalog.Catalog {
-	whole := db.Tenant(who.tenant).By(who.user)
+	whole := catalog.Whole{Archive: db.Tenant(who.tenant).By(who.user)}
 	if who.mandators == nil {
 		return whole
 	}

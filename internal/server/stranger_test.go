@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/internal/server/catalog"
 	"github.com/archivefs/archivefs/internal/server/store"
 )
 
@@ -57,7 +58,7 @@ func settle(t *testing.T, s *Server, a *Admin, name string, key NewKey) stranger
 	if who.tray, err = a.AddInbox(ctx, "Own", "eve"); err != nil {
 		t.Fatal(err)
 	}
-	theirs := furnisher{intake: s.intake, catalog: s.db.Tenant(a.tenant)}
+	theirs := furnisher{intake: s.intake, catalog: catalog.Whole{Archive: s.db.Tenant(a.tenant)}}
 	if who.document, err = theirs.AddDocument(ctx, NewDocument{Folder: who.tray, Name: "own.txt", Created: time.Now()}, strings.NewReader("own")); err != nil {
 		t.Fatal(err)
 	}

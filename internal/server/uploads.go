@@ -159,8 +159,8 @@ func (h *uploadHandlers) documentReplace(w *response, r *request, id archive.ID)
 		Keywords: keywords,
 	}
 	var old string
-	err = h.vault.keep(ctx, []blob.Staged{u.file.Staged}, func(ctx context.Context) error {
-		old, err = r.catalog.ReplaceContent(ctx, id, content)
+	err = h.vault.keep(ctx, []blob.Staged{u.file.Staged}, func(in store.Scope) error {
+		old, err = r.catalog.In(in).ReplaceContent(ctx, id, content)
 		return err
 	})
 	if err == nil {
@@ -296,15 +296,15 @@ func (in *intake) discard(received ...receipt) {
 }
 
 // keep makes contents durable and then adds their documents in one transaction.
-func (in *intake) keep(ctx context.Context, c catalog.Changes, received []receipt, documents []store.Document, reuse bool) (ids []archive.ID, err error) {
+func (in *intake) keep(ctx context.Context, c catalog.Catalog, received []receipt, documents []store.Document, reuse bool) (ids []archive.ID, err error) {
 	defer in.activity.change()
 	defer in.activity.begin()()
 	staged := make([]blob.Staged, 0, len(received))
 	for _, r := range received {
 		staged = append(staged, r.Staged)
 	}
-	err = in.vault.keep(ctx, staged, func(ctx context.Context) error {
-		ids, err = c.AddDocuments(ctx, documents, reuse)
+	err = in.vault.keep(ctx, staged, func(one store.Scope) error {
+		ids, err = c.In(one).AddDocuments(ctx, documents, reuse)
 		return err
 	})
 	return ids, err

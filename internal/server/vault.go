@@ -60,11 +60,11 @@ func (s *Server) ContentFile(digest string) string {
 const brief = 1 << 20
 
 // keep publishes staged bytes and calls record, which commits references to them, and to the stored
-// contents in beside. record must use the context that it gets, and may be called again. After any
+// contents in beside, by one change that belongs to the scope that it gets. It may be called again. After any
 // failure unused contents are removed. An error means that nothing was recorded, or that the outcome is
 // unknown. A failure to remove something after a successful record is no error, so that the client
 // does not repeat the change.
-func (v *vault) keep(ctx context.Context, staged []blob.Staged, record func(ctx context.Context) error, beside ...string) error {
+func (v *vault) keep(ctx context.Context, staged []blob.Staged, record func(in store.Scope) error, beside ...string) error {
 	digests := slices.Clone(beside)
 	size := int64(0)
 	for _, s := range staged {

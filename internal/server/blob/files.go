@@ -32,14 +32,11 @@ type Files struct {
 	view   bool     // somebody else may be writing there
 	synced sync.Map // the set of names of sub-directories that are durable
 
-	log *journal.Log // nil without one
-	// placing is shared from before an entry is appended to the log until its content is in place.
-	placing  sync.RWMutex
-	unsynced sync.Map // digests of contents whose sync has failed
-	logging  sync.Mutex
-	// logged are contents of the journal that are not durable in place, in its order.
-	logged []loggedContent // +checklocks:logging
-	past   past
+	log     *journal.Log // nil without one
+	logged  logged
+	crowded int64      // so many bytes without files are too many
+	placing sync.Mutex // held while contents of the journal get their files
+	past    past
 }
 
 // OpenFiles creates dir (0700) and removes staged files of an interrupted upload. The caller makes
@@ -49,7 +46,7 @@ func OpenFiles(dir string) (*Files, error) {
 	if err := os.RemoveAll(staged); err != nil {
 		return nil, fmt.Errorf("sweep staged contents: %w", err)
 	}
-	f := &Files{staging: newStaging(staged, true), dir: dir}
+	f := newFiles(dir)
 	if err := f.prepare(); err != nil {
 		return nil, err
 	}
@@ -74,25 +71,27 @@ func OpenSharedFiles(dir string) (*Files, error) {
 			return nil, fmt.Errorf("sweep staged contents: %w", err)
 		}
 	}
-	f := &Files{staging: newStaging(staged, true), dir: dir}
+	f := newFiles(dir)
 	return f, f.sweepHeld()
 }
 
-// ViewFiles only reads dir, and contents that its redo log has from there, because files may be lost or
-// torn after a crash of the machine until a service repairs them. It creates and sweeps nothing.
+func newFiles(dir string) *Files {
+	return &Files{staging: newStaging(filepath.Join(dir, incoming), true), dir: dir, logged: logged{at: map[string]loggedContent{}}}
+}
+
+// ViewFiles only reads dir, and contents that have no files yet from the journal of the service. It creates and sweeps
+// nothing.
 func ViewFiles(dir string) *Files {
-	return &Files{staging: newStaging(filepath.Join(dir, incoming), true), dir: dir, view: true}
+	f := newFiles(dir)
+	f.view = true
+	return f
 }
 
 // Publish makes staged contents durable under their digests, with few syncs. When it returns a crash
 // cannot lose them. An existing content is replaced by the same bytes, so that it is durable in any
 // case. After an error some may be stored.
-func (f *Files) Publish(ctx context.Context, contents ...Staged) error {
+func (f *Files) Publish(_ context.Context, contents ...Staged) error {
 	files, err := f.own(contents)
-	if err != nil {
-		return err
-	}
-	files, err = f.lacking(ctx, files)
 	if err != nil {
 		return err
 	}
@@ -100,22 +99,14 @@ func (f *Files) Publish(ctx context.Context, contents ...Staged) error {
 	for _, staged := range files {
 		size += staged.size
 	}
-	if f.log != nil && size <= mostLogged {
-		err = f.publishLogged(files)
-	} else {
-		err = f.place(files, f.makeShard, durable.PublishAll)
+	if f.takesLogged(size) {
+		return f.publishLogged(files)
 	}
-	if err != nil {
-		return err
-	}
-	for _, staged := range files {
-		staged.published = true
-	}
-	return nil
+	return f.place(files)
 }
 
-// place gives contents their final places, with shard for sub-directories and publish for names.
-func (f *Files) place(files []*stagedFile, shard func(name string) error, publish func([]durable.Named) error) error {
+// place gives contents their files, durably.
+func (f *Files) place(files []*stagedFile) error {
 	named := make([]durable.Named, 0, len(files))
 	var made []*os.File // beside those of the contents
 	done := false
@@ -130,7 +121,7 @@ func (f *Files) place(files []*stagedFile, shard func(name string) error, publis
 	}()
 	for _, staged := range files {
 		target := f.path(staged.digest)
-		if err := shard(filepath.Base(filepath.Dir(target))); err != nil {
+		if err := f.makeShard(filepath.Base(filepath.Dir(target))); err != nil {
 			return fmt.Errorf("make content directory: %w", err)
 		}
 		file, err := staged.file(filepath.Dir(target))
@@ -142,27 +133,14 @@ func (f *Files) place(files []*stagedFile, shard func(name string) error, publis
 		}
 		named = append(named, durable.Named{File: file, Path: target})
 	}
-	if err := publish(named); err != nil {
+	if err := durable.PublishAll(named); err != nil {
 		return fmt.Errorf("publish content: %w", err)
 	}
 	done = true
-	return nil
-}
-
-// lacking returns the contents that are not published, or that another process has removed since.
-func (f *Files) lacking(ctx context.Context, files []*stagedFile) (lacking []*stagedFile, err error) {
 	for _, staged := range files {
-		kept := staged.published
-		if kept {
-			if kept, err = f.Has(ctx, staged.digest); err != nil {
-				return nil, err
-			}
-		}
-		if !kept {
-			lacking = append(lacking, staged)
-		}
+		staged.placed = true
 	}
-	return lacking, nil
+	return nil
 }
 
 // makeShard creates a sub-directory and makes its name durable, even if it existed: its creator may
@@ -188,37 +166,21 @@ func (f *Files) makeShard(name string) error {
 	return nil
 }
 
-// placeShard creates a sub-directory whose name becomes durable later, by makeShard.
-func (f *Files) placeShard(name string) error {
-	err := os.Mkdir(filepath.Join(f.dir, name), 0o700)
-	if errors.Is(err, fs.ErrExist) {
-		return nil
-	}
-	return err
-}
-
 // Open opens a content for reading. The error is ErrMissing if there is none.
 func (f *Files) Open(_ context.Context, digest string) (io.ReadSeekCloser, error) {
 	if !valid(digest) {
 		return nil, fmt.Errorf("content %q: %w", digest, ErrMissing)
 	}
-	if content := f.inLog(digest); content != nil {
-		return content, nil
-	}
-	file, err := os.Open(f.path(digest))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("content %s: %w", digest, ErrMissing)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("open content: %w", err)
-	}
-	return file, nil
+	return f.open(digest, f.path(digest))
 }
 
-// File returns the path of a content's file, which never changes while it exists; empty if there is
-// none.
+// File returns the path of a content's file, which never changes while it exists, and makes the file of one that only
+// the journal has; empty if there is none.
 func (f *Files) File(digest string) string {
 	if !valid(digest) {
+		return ""
+	}
+	if _, logged := f.inLog(digest); logged && f.unlog(digest) != nil {
 		return ""
 	}
 	return f.path(digest)
@@ -235,7 +197,10 @@ func (f *Files) Remove(_ context.Context, digest string) error {
 	if !valid(digest) {
 		return nil
 	}
-	err := f.remove(digest)
+	err := f.removeLogged(digest)
+	if err == nil {
+		err = f.remove(digest)
+	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("remove content: %w", err)
 	}
@@ -247,6 +212,9 @@ func (f *Files) Has(_ context.Context, digests ...string) (bool, error) {
 	for _, digest := range digests {
 		if !valid(digest) {
 			return false, nil
+		}
+		if _, logged := f.inLog(digest); logged {
+			continue
 		}
 		_, err := os.Lstat(f.path(digest))
 		if errors.Is(err, fs.ErrNotExist) {
@@ -339,7 +307,7 @@ func (f *Files) Claimed(_ context.Context, id string) error {
 	return whose(f.dir, string(found), err, id)
 }
 
-// Walk calls each for every content published before that time. each may remove it. Files that a killed
+// Walk calls each for every content that has had its file since before that time. each may remove it. Files that a killed
 // process was about to publish before that time are removed, except by ViewFiles.
 func (f *Files) Walk(ctx context.Context, before time.Time, each func(digest string) error) error {
 	err := filepath.WalkDir(f.dir, func(path string, entry fs.DirEntry, err error) error {
@@ -419,21 +387,8 @@ func (h *Hold) Open(_ context.Context, digest string) (io.ReadCloser, error) {
 	if !valid(digest) {
 		return nil, fmt.Errorf("content %q: %w", digest, ErrMissing)
 	}
-	if content := h.files.inLog(digest); content != nil {
-		return content, nil
-	}
-	// The order matters: a content moves only from its place to held. If it was then published again,
-	// it is back in its place.
-	for _, path := range []string{h.files.path(digest), filepath.Join(h.files.held(), digest), h.files.path(digest)} {
-		file, err := os.Open(path) //nolint:gosec // named by a digest
-		if err == nil {
-			return file, nil
-		}
-		if !errors.Is(err, fs.ErrNotExist) {
-			return nil, fmt.Errorf("open content: %w", err)
-		}
-	}
-	return nil, fmt.Errorf("content %s: %w", digest, ErrMissing)
+	place := h.files.path(digest)
+	return h.files.open(digest, place, filepath.Join(h.files.held(), digest), place) // it may have been published again
 }
 
 // Release removes the contents that were removed during the hold.
@@ -445,7 +400,21 @@ func (h *Hold) Release() error {
 	return nil
 }
 
-// remove removes a content; while somebody holds them, it moves it to held.
+// removeLogged removes a content from the journal. One that somebody holds gets its file, like any other.
+func (f *Files) removeLogged(digest string) error {
+	if _, logged := f.inLog(digest); !logged {
+		return nil
+	}
+	if _, err := os.Lstat(f.held()); err == nil {
+		return f.unlog(digest)
+	}
+	f.placing.Lock() // it may be getting its file
+	defer f.placing.Unlock()
+	f.dropLogged(digest)
+	return nil
+}
+
+// remove removes the file of a content; while somebody holds them, it moves it to held.
 func (f *Files) remove(digest string) error {
 	if _, err := os.Lstat(f.held()); errors.Is(err, fs.ErrNotExist) {
 		return os.Remove(f.path(digest)) // almost always

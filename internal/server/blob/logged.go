@@ -8,14 +8,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"sync"
 
 	"github.com/sirupsen/logrus"
-	"golang.org/x/sync/errgroup"
 
 	"github.com/archivefs/archivefs/internal/durable"
 	"github.com/archivefs/archivefs/internal/journal"
@@ -25,38 +23,47 @@ const (
 	// mostLogged is the most bytes of contents that are published together through the journal. More of them
 	// are synced in place: they would be written twice, and the syncs cost less than that.
 	mostLogged = 1 << 20
-	// syncers is how many contents are synced in place at a time.
-	syncers = 32
+	// mostLog is how many segments the journal has before the contents of the oldest get their files. With twice as
+	// many, further contents get theirs at once: they arrive faster than files can be made.
+	mostLog = 8
+	// abreast is how many contents get their files together.
+	abreast = 32
 )
 
-// mostLog is how many segments the journal has before the contents of the oldest are made durable in place.
-const mostLog = 8
-
-// loggedContent is a content whose file is not durable, and where the journal has it.
-type loggedContent struct {
-	digest string
-	at     journal.Pos
+// logged are the contents that the journal has and that have no file, by digest.
+type logged struct {
+	mu    sync.Mutex
+	at    map[string]loggedContent // +checklocks:mu
+	bytes int64                    // +checklocks:mu
 }
 
-// KeepLog has small contents published through a journal in the directory, with segments of so many bytes: their bytes
-// are synced there, which is one sync for all that arrive together, and their files are synced later. It first repairs
-// the files of the contents that an earlier run left in its journal. It must be called before Publish, if at
+// loggedContent is where the journal has a content.
+type loggedContent struct {
+	entry, body journal.Pos
+	size        int64
+}
+
+// KeepLog has small contents published through a journal in the directory, with segments of so many bytes: there they
+// are durable with one sync for all that arrive together, and are read from there until they get their files. It first
+// makes the files of the contents that an earlier run left in its journal. It must be called before Publish, if at
 // all, and ends with Close.
 func (f *Files) KeepLog(size int64, log logrus.FieldLogger) error {
-	var failed error
+	var left []journal.Replayed
 	opened, err := journal.Open(journal.Options{
-		Dir: f.dir, Size: size, Most: mostLog, Log: log, Move: f.checkpointLog,
+		Dir: f.dir, Size: size, Most: mostLog, Log: log, Move: f.checkpoint,
 		Damaged: func(journal.Pos) { log.Error("the journal of contents is damaged") },
-		Replay: func(e journal.Replayed) {
-			failed = errors.Join(failed, f.replay(&e))
-			f.noteLogged(e.Key, e.At)
-		},
+		Replay:  func(e journal.Replayed) { left = append(left, e) },
 	})
 	if err == nil {
-		f.log = opened
-		if err = failed; err == nil {
-			err = opened.Scrub()
+		f.log, f.crowded = opened, 2*mostLog*size
+		for _, e := range left { // Removed ones come back, and are swept like all that an interrupted run left.
+			if content, _ := e.Whole(); valid(e.Key) && is(content, e.Key) {
+				f.noteLogged(e.Key, loggedContent{e.At, e.Bytes, e.Size})
+			} else {
+				opened.Release(e.At)
+			}
 		}
+		err = opened.Scrub()
 	}
 	if err != nil {
 		return fmt.Errorf("contents: %w", err)
@@ -64,51 +71,17 @@ func (f *Files) KeepLog(size int64, log logrus.FieldLogger) error {
 	return nil
 }
 
-// Close makes what is in the journal durable in place.
+// Close gives what is in the journal its files.
 func (f *Files) Close() error {
 	if f.log != nil {
 		return errors.Join(f.log.Scrub(), f.log.Close())
 	}
-	if f.past.close != nil {
-		f.past.close()
-	}
-	return nil
-}
-
-// noteLogged takes note of a content that is in the journal.
-func (f *Files) noteLogged(digest string, at journal.Pos) {
-	f.logging.Lock()
-	defer f.logging.Unlock()
-	f.logged = append(f.logged, loggedContent{digest, at})
-}
-
-// checkpointLog makes durable in place what the journal has before a place.
-func (f *Files) checkpointLog(before journal.Pos) error {
-	f.logging.Lock()
-	var digests []string
-	var done []loggedContent
-	f.logged = slices.DeleteFunc(f.logged, func(c loggedContent) bool {
-		if c.at < before {
-			digests, done = append(digests, c.digest), append(done, c)
-		}
-		return c.at < before
-	})
-	f.logging.Unlock()
-	slices.Sort(digests)
-	if err := f.checkpoint(slices.Compact(digests)); err != nil {
-		f.logging.Lock()
-		defer f.logging.Unlock()
-		f.logged = append(done, f.logged...)
-		return err
-	}
-	for _, c := range done {
-		f.log.Release(c.at)
-	}
+	f.past.close()
 	return nil
 }
 
 // Scrub makes removals durable, and removes from the log what it still has of contents that were removed.
-// Those that it has besides are made durable in place first.
+// Those that it has besides get their files first.
 func (f *Files) Scrub(context.Context) error {
 	shards, err := filepath.Glob(filepath.Join(f.dir, "[0-9a-f][0-9a-f]"))
 	for _, dir := range shards {
@@ -123,118 +96,188 @@ func (f *Files) Scrub(context.Context) error {
 	return nil
 }
 
-// publishLogged makes contents durable in the log, or in place if that has no room. It gives them their
-// places while the log is being synced.
+// noteLogged takes note of a content that the journal has.
+func (f *Files) noteLogged(digest string, c loggedContent) {
+	f.dropLogged(digest)
+	f.logged.mu.Lock()
+	defer f.logged.mu.Unlock()
+	f.logged.at[digest] = c
+	f.logged.bytes += c.size
+}
+
+// inLog returns where the journal has a content that has no file.
+func (f *Files) inLog(digest string) (loggedContent, bool) {
+	f.logged.mu.Lock()
+	defer f.logged.mu.Unlock()
+	c, ok := f.logged.at[digest]
+	return c, ok
+}
+
+// dropLogged says that nobody needs what the journal has of a content.
+func (f *Files) dropLogged(digest string) {
+	f.logged.mu.Lock()
+	c, ok := f.logged.at[digest]
+	delete(f.logged.at, digest)
+	f.logged.bytes -= c.size
+	f.logged.mu.Unlock()
+	if ok {
+		f.log.Release(c.entry)
+	}
+}
+
+// takesLogged reports whether contents of so many bytes should be published through the journal.
+func (f *Files) takesLogged(size int64) bool {
+	if f.log == nil || size > mostLogged {
+		return false
+	}
+	f.logged.mu.Lock()
+	defer f.logged.mu.Unlock()
+	return f.logged.bytes < f.crowded
+}
+
+// publishLogged makes contents durable in the journal, or in place if that has no room.
 func (f *Files) publishLogged(files []*stagedFile) error {
-	var appending sync.WaitGroup
-	errs := make([]error, len(files))
-	f.placing.RLock()
-	for i, staged := range files {
-		appending.Go(func() {
-			errs[i] = f.append(staged)
-		})
+	var last journal.Pos
+	var failed error
+	for _, staged := range files {
+		at, err := f.append(staged)
+		failed, last = errors.Join(failed, err), max(last, at)
 	}
-	err := f.place(files, f.placeShard, rename)
-	f.placing.RUnlock()
-	appending.Wait()
-	if err != nil {
-		return err
+	if failed == nil {
+		failed = f.log.Sync(last)
 	}
-	var refused []string
-	for i, err := range errs {
-		if err != nil {
-			refused = append(refused, files[i].digest)
-		}
-	}
-	if len(refused) == 0 {
+	if failed == nil {
 		return nil
 	}
-	if err := f.checkpoint(refused); err != nil {
-		return fmt.Errorf("publish content: %w", errors.Join(append(errs, err)...))
+	if err := f.place(files); err != nil {
+		return errors.Join(failed, err)
+	}
+	for _, staged := range files {
+		f.dropLogged(staged.digest)
 	}
 	return nil
 }
 
-// append makes a content durable in the journal.
-func (f *Files) append(staged *stagedFile) error {
+// append writes a content into the journal, unless that has it.
+func (f *Files) append(staged *stagedFile) (journal.Pos, error) {
+	if c, ok := f.inLog(staged.digest); ok && !f.log.Lost(c.entry) {
+		return c.entry, nil
+	}
 	body := make([]byte, staged.size)
 	if _, err := staged.reader().ReadAt(body, 0); err != nil && !errors.Is(err, io.EOF) {
-		return err
+		return 0, err
 	}
 	w, err := f.log.Append(journal.Entry{Key: staged.digest, Body: body})
 	if err != nil {
-		return err
+		return 0, err
 	}
-	f.noteLogged(staged.digest, w.At)
-	return f.log.Sync(w.At)
+	f.noteLogged(staged.digest, loggedContent{w.At, w.Bytes, staged.size})
+	return w.At, nil
 }
 
-// rename gives files their names, which become durable later.
-func rename(named []durable.Named) error {
-	for _, n := range named {
-		if err := os.Rename(n.File.Name(), n.Path); err != nil {
+// checkpoint gives contents that the journal has before a place their files.
+func (f *Files) checkpoint(before journal.Pos) error {
+	f.logged.mu.Lock()
+	var digests []string
+	for digest, c := range f.logged.at {
+		if c.entry < before {
+			digests = append(digests, digest)
+		}
+	}
+	f.logged.mu.Unlock()
+	for some := range slices.Chunk(digests, abreast) {
+		if err := f.unlog(some...); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// checkpoint makes contents durable in place. Removed ones are left out.
-func (f *Files) checkpoint(digests []string) error {
-	f.awaitPlaces()
-	var group errgroup.Group
-	group.SetLimit(syncers)
-	shards := map[string]bool{}
-	for _, digest := range digests {
-		group.Go(func() error { return f.syncFile(digest) })
-		shards[digest[:2]] = true
-	}
-	if err := group.Wait(); err != nil {
-		return err
-	}
-	for shard := range shards {
-		if err := f.makeShard(shard); err != nil {
-			return err
-		}
-		group.Go(func() error { return durable.SyncDir(filepath.Join(f.dir, shard)) })
-	}
-	return group.Wait()
-}
-
-// awaitPlaces waits until the contents that the log has by now are in place, or could not be placed.
-// Without it, one that is on its way would pass for a removed one.
-func (f *Files) awaitPlaces() {
+// unlog gives contents their files if they are in the journal. A content is not removed meanwhile: it would come back.
+func (f *Files) unlog(digests ...string) error {
 	f.placing.Lock()
 	defer f.placing.Unlock()
+	files, err := f.stageLogged(digests)
+	if err == nil {
+		err = f.place(files)
+	}
+	for _, file := range files {
+		if err == nil {
+			f.dropLogged(file.digest)
+		}
+		_ = file.Discard()
+	}
+	return err
 }
 
-// syncFile syncs the file of a content. After a failure it makes a new one: the bytes of the first one
-// may never reach the disk, and another sync would not say so.
-func (f *Files) syncFile(digest string) error {
-	path := f.path(digest)
-	file, err := os.Open(path) //nolint:gosec // named by a digest
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	defer file.Close() //nolint:errcheck // nothing was written
-	if _, failed := f.unsynced.Load(digest); !failed {
-		if err = file.Sync(); err == nil {
-			return nil
+// stageLogged copies contents from the journal into temporary files, also of those before an error.
+func (f *Files) stageLogged(digests []string) (files []*stagedFile, err error) {
+	for _, digest := range digests {
+		content, err := f.readLogged(digest)
+		if err != nil {
+			return files, err
 		}
-		f.unsynced.Store(digest, true)
+		if content == nil {
+			continue
+		}
+		if err := f.makeShard(digest[:2]); err != nil {
+			return files, err
+		}
+		file, err := durable.CreateTemp(filepath.Join(f.dir, digest[:2]))
+		if err != nil {
+			return files, err
+		}
+		files = append(files, &stagedFile{File: file, from: f.staging, digest: digest})
+		if _, err := file.Write(content); err != nil {
+			return files, err
+		}
 	}
-	content, rerr := io.ReadAll(io.LimitReader(file, mostLogged+1))
-	if rerr != nil || !is(content, digest) {
-		return errors.Join(fmt.Errorf("content %s: %w", digest, ErrDamaged), err, rerr)
+	return files, nil
+}
+
+// readLogged returns a content that has no file from the journal; nil without one.
+func (f *Files) readLogged(digest string) ([]byte, error) {
+	if f.view {
+		return f.past.read(digest), nil
 	}
-	if err := durable.WriteFile(path, content, 0o600); err != nil {
-		return err
+	for {
+		c, ok := f.inLog(digest)
+		if !ok {
+			return nil, nil
+		}
+		content := make([]byte, c.size)
+		err := f.log.ReadAt(content, c.body)
+		if now, _ := f.inLog(digest); now == c { // else its place may have been used again
+			return content, err
+		}
 	}
-	f.unsynced.Delete(digest)
-	return nil
+}
+
+// open opens a content. While it is stored it only moves from the journal to the first of the paths, and from each to the
+// next. Who only looks may not see all of the journal at first.
+func (f *Files) open(digest string, paths ...string) (io.ReadSeekCloser, error) {
+	for last := !f.view; ; last = true {
+		content, err := f.readLogged(digest)
+		if err != nil {
+			return nil, fmt.Errorf("open content: %w", err)
+		}
+		if content != nil {
+			return memoryFile{bytes.NewReader(content)}, nil
+		}
+		for _, path := range paths {
+			file, err := os.Open(path) //nolint:gosec // named by a digest
+			if err == nil {
+				return file, nil
+			}
+			if !errors.Is(err, os.ErrNotExist) {
+				return nil, fmt.Errorf("open content: %w", err)
+			}
+		}
+		if last {
+			return nil, fmt.Errorf("content %s: %w", digest, ErrMissing)
+		}
+		f.past.look(f.dir)
+	}
 }
 
 // is reports whether a content has a digest.
@@ -243,56 +286,47 @@ func is(content []byte, digest string) bool {
 	return hex.EncodeToString(sum[:]) == digest
 }
 
-// replay writes again a content that a crash has lost or torn. Checkpoint follows. Removed ones
-// come back, and are swept like all that an interrupted run left.
-func (f *Files) replay(e *journal.Replayed) error {
-	if !valid(e.Key) {
-		return nil
-	}
-	path := f.path(e.Key)
-	there, err := os.ReadFile(path) //nolint:gosec // named by a digest
-	if err == nil && is(there, e.Key) {
-		return nil
-	}
-	content, _ := e.Whole()
-	if !is(content, e.Key) {
-		return nil
-	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return err
-	}
-	return durable.WriteFile(path, content, 0o600)
-}
-
-// past is the journal of a service that may have been interrupted, for those who only look.
+// past is the journal for those who only look. A service may be using it.
 type past struct {
-	once    sync.Once
-	entries map[string]journal.Replayed
-	close   func()
+	mu      sync.Mutex
+	entries map[string]journal.Replayed // +checklocks:mu
+	done    func()                      // +checklocks:mu
 }
 
-// inLog returns a content that the journal has, nil without one. Only the next service repairs the file of a
-// content that a crash of the machine has lost or torn; until then the journal has it.
-func (f *Files) inLog(digest string) io.ReadSeekCloser {
-	if !f.view {
-		return nil
+// look reads what the journal in a directory has by now. Without one that can be read there is what has files.
+func (p *past) look(dir string) {
+	p.close()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	entries := map[string]journal.Replayed{}
+	if done, err := journal.Read(dir, func(e journal.Replayed) { entries[e.Key] = e }); err == nil {
+		p.entries, p.done = entries, done
 	}
-	f.past.once.Do(func() {
-		entries := map[string]journal.Replayed{}
-		done, err := journal.Read(f.dir, func(e journal.Replayed) { entries[e.Key] = e })
-		if err == nil { // else there is what is in place
-			f.past.close, f.past.entries = done, entries
-		}
-	})
-	e, ok := f.past.entries[digest]
+}
+
+// read returns a content that the journal had; nil without one.
+func (p *past) read(digest string) []byte {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	e, ok := p.entries[digest]
 	if !ok {
 		return nil
 	}
 	content, whole := e.Whole()
 	if !whole || !is(content, digest) {
-		return nil // a running service has used its place again, and has synced the file before
+		return nil // a running service has used its place again, and has made the file before
 	}
-	return memoryFile{bytes.NewReader(content)}
+	return content
+}
+
+// close ends reading.
+func (p *past) close() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.done != nil {
+		p.done()
+	}
+	p.entries, p.done = nil, nil
 }
 
 // memoryFile is an open content in memory.

@@ -84,65 +84,59 @@ func left(t *testing.T, dir string) (keys []string) {
 	return keys
 }
 
-// A crash of the machine has lost or torn the files of contents that the log has. Who only looks reads
-// them from the log, and the next service repairs them.
+// Contents that have no files are read from the journal, by the service and by those who only look, get their files
+// when the service ends, and when the next one begins after an interruption.
 func TestContentsThatOnlyTheLogHas(t *testing.T) {
 	dir, image := t.TempDir(), filepath.Join(t.TempDir(), "image")
 	files := logging(t, dir)
-	published, err := intoTheLog(files)
-	if err := errors.Join(err, files.Close()); err != nil {
-		t.Fatal(err)
-	}
-	files = logging(t, dir) // which is empty, and has room for all that follow
-	more, err := publish(files, -2, 30)
+	view, held := blob.ViewFiles(dir), hold(t, dir)
+	published, err := publish(files, -2, 30)
 	if err != nil {
 		t.Fatal(err)
 	}
-	published = append(published, more...)
-	gone := published[len(published)-1]
+	more, err := publish(files, -3, 30)
+	if err := errors.Join(err, held.Release()); err != nil {
+		t.Fatal(err)
+	}
+	gone, placed, rest := published[0], published[1], append(more, published[1:]...)
+	wantAll(t, opening(t, view), published)
 	if err := files.Remove(t.Context(), digest(gone)); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.CopyFS(image, os.DirFS(dir)); err != nil {
-		t.Fatal(err)
+	wantMissing(t, files, gone)
+	if path := files.File(digest(placed)); path != contentFile(dir, placed) {
+		t.Errorf("the file is %q", path)
 	}
-	if err := files.Close(); err != nil {
+	if found := walk(t, files, time.Now().Add(time.Hour)); !slices.Equal(found, []string{digest(placed)}) {
+		t.Errorf("there are files of %q", found)
+	}
+	digests := make([]string, 0, len(rest))
+	for _, content := range rest {
+		digests = append(digests, digest(content))
+	}
+	if has, err := files.Has(t.Context(), digests...); !has || err != nil {
+		t.Errorf("all contents are there: %v, %v", has, err)
+	}
+	wantAll(t, opening(t, files), rest)
+	wantAll(t, opening(t, view), rest) // which looks again
+	if err := errors.Join(os.CopyFS(image, os.DirFS(dir)), files.Close()); err != nil {
 		t.Fatal(err)
 	}
 	if keys := left(t, dir); len(keys) != 0 {
 		t.Errorf("after Close the log has %q", keys)
 	}
+	wantAll(t, opening(t, view), rest) // which has looked before
+	wantAll(t, opening(t, blob.ViewFiles(dir)), rest)
+	if err := view.Close(); err != nil {
+		t.Error(err)
+	}
 
 	keys := left(t, image)
-	if !slices.Contains(keys, digest(gone)) || len(keys) < 20 {
+	if !slices.Contains(keys, digest(gone)) || len(keys) != 60 {
 		t.Fatalf("the log has %q", keys)
 	}
-	for i, key := range keys {
-		path := filepath.Join(image, key[:2], key)
-		switch i % 4 {
-		case 0:
-			err = os.RemoveAll(filepath.Dir(path))
-		case 1:
-			err = os.Truncate(path, 0)
-		case 2:
-			err = os.WriteFile(path, make([]byte, 700), 0o600)
-		}
-		if err != nil && !errors.Is(err, os.ErrNotExist) {
-			t.Fatal(err)
-		}
-	}
-	for _, content := range published { // those that the log does not have were durable
-		if !slices.Contains(keys, digest(content)) {
-			at := digest(content)[:2]
-			if err := errors.Join(os.MkdirAll(filepath.Join(image, at), 0o700), os.WriteFile(filepath.Join(image, at, digest(content)), []byte(content), 0o600)); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-	rest := published[:len(published)-1]
-	view := blob.ViewFiles(image)
-	wantAll(t, func(digest string) (io.ReadCloser, error) { return view.Open(t.Context(), digest) }, rest)
-	held := hold(t, image)
+	view, held = blob.ViewFiles(image), hold(t, image)
+	wantAll(t, opening(t, view), rest)
 	wantAll(t, func(digest string) (io.ReadCloser, error) { return held.Open(t.Context(), digest) }, rest)
 	if err := errors.Join(held.Release(), view.Close()); err != nil {
 		t.Error(err)
@@ -152,8 +146,7 @@ func TestContentsThatOnlyTheLogHas(t *testing.T) {
 	}
 	for range 2 {
 		files = logging(t, image)
-		plain := blob.ViewFiles(image)
-		wantAll(t, func(digest string) (io.ReadCloser, error) { return plain.Open(t.Context(), digest) }, rest)
+		wantAll(t, opening(t, blob.ViewFiles(image)), rest)
 		if keys := left(t, image); len(keys) != 0 {
 			t.Errorf("after it was replayed the log has %q", keys)
 		}
@@ -164,6 +157,70 @@ func TestContentsThatOnlyTheLogHas(t *testing.T) {
 	if err := files.Close(); err != nil {
 		t.Error(err)
 	}
+}
+
+// Who holds the contents reads one that is removed before it has a file.
+func TestRemovedFromTheLogDuringAHold(t *testing.T) {
+	dir := t.TempDir()
+	files := logging(t, dir)
+	published, err := publish(files, 0, 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	held := hold(t, dir)
+	if err := errors.Join(files.Remove(t.Context(), digest(published[1])), files.Close()); err != nil {
+		t.Fatal(err)
+	}
+	wantMissing(t, files, published[1])
+	wantAll(t, func(digest string) (io.ReadCloser, error) { return held.Open(t.Context(), digest) }, published)
+	if err := held.Release(); err != nil {
+		t.Error(err)
+	}
+}
+
+// A log that is not emptied as fast as it grows takes no more, and contents get their files at once.
+func TestCrowdedLog(t *testing.T) {
+	dir := t.TempDir()
+	files, err := keepLog(openFiles(t, dir), 64<<10)
+	if err != nil {
+		t.Fatal(err)
+	}
+	blocked := filepath.Join(dir, "00")
+	if err := os.WriteFile(blocked, nil, 0o600); err != nil { // where the file of some content belongs
+		t.Fatal(err)
+	}
+	var published []string
+	placed := false
+	for n := 0; !placed && n < 10_000; n++ {
+		more, err := publish(files, n, 1)
+		if err != nil { // it would have been placed there
+			break
+		}
+		published = append(published, more...)
+		_, err = os.Stat(contentFile(dir, more[0]))
+		placed = err == nil && len(left(t, dir)) > 500
+	}
+	if !placed {
+		t.Error("all contents are in the log")
+	}
+	wantAll(t, opening(t, files), published)
+	if err := files.Close(); err == nil {
+		t.Error("contents that could not get their files are no error")
+	}
+	if err := os.Remove(blocked); err != nil {
+		t.Fatal(err)
+	}
+	wantAll(t, opening(t, logging(t, dir)), published)
+}
+
+// opening opens contents of files.
+func opening(t *testing.T, files *blob.Files) func(digest string) (io.ReadCloser, error) {
+	return func(digest string) (io.ReadCloser, error) { return files.Open(t.Context(), digest) }
+}
+
+// contentFile is the path of a content's file.
+func contentFile(dir, content string) string {
+	return filepath.Join(dir, digest(content)[:2], digest(content))
 }
 
 // Without room for its files contents are published as without a journal.
@@ -224,6 +281,15 @@ const (
 	taskEnv = "BLOB_TASK"
 )
 
+func readContent(files *blob.Files, digest string) ([]byte, error) {
+	r, err := files.Open(nil, digest) //nolint:staticcheck // it needs none
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close() //nolint:errcheck // nothing was written
+	return io.ReadAll(r)
+}
+
 // A process of its own uses the disk, which this one serves, and ends as if it was killed.
 func TestInAProcessOfItsOwn(t *testing.T) {
 	dir := os.Getenv(diskEnv)
@@ -235,28 +301,23 @@ func TestInAProcessOfItsOwn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	files, err := keepLog(opened, 256<<10)
+	files, err := keepLog(opened, 64<<10)
 	if err != nil {
 		t.Fatal(err)
 	}
 	list := filepath.Join(os.Getenv(taskEnv), "published")
 	if text, err := os.ReadFile(list); err == nil {
 		for _, d := range strings.Fields(string(text)) {
-			content, err := os.ReadFile(filepath.Join(dir, d[:2], d))
+			content, err := readContent(files, d)
 			if err != nil || digest(string(content)) != d {
 				t.Errorf("%d bytes of %s are left, %v", len(content), d, err)
 			}
 		}
 	} else {
-		published, err := intoTheLog(files)
+		published, err := publish(files, 0, 200) // more than the log takes: some are checkpointed
 		if err != nil {
 			t.Fatal(err)
 		}
-		more, err := publish(files, -2, 200) // in new sub-directories, and more than the log takes: some are checkpointed
-		if err != nil {
-			t.Fatal(err)
-		}
-		published = append(published, more...)
 		var digests []string
 		for _, content := range published {
 			digests = append(digests, digest(content))

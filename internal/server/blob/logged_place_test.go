@@ -1,30 +1,43 @@
 package blob
 
 import (
-	"runtime"
+	"errors"
+	"os"
+	"strings"
 	"testing"
+
+	"github.com/sirupsen/logrus"
 )
 
-// A content that is on its way to its place is no removed one.
-func TestCheckpointAwaitsPlaces(t *testing.T) {
+// A content that is removed while it gets its file does not come back.
+func TestRemoveAwaitsAFile(t *testing.T) {
 	f, err := OpenFiles(t.TempDir())
+	if err == nil {
+		err = f.KeepLog(1<<20, logrus.New())
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	f.placing.RLock()
-	ended := make(chan error, 1)
-	go func() { ended <- f.checkpoint(nil) }()
-	for f.placing.TryRLock() { // until it waits
-		f.placing.RUnlock()
-		select {
-		case err := <-ended:
-			t.Fatalf("the checkpoint has ended before the content was in place: %v", err)
-		default:
-			runtime.Gosched()
-		}
+	staged, err := f.Stage(t.Context(), strings.NewReader("text"))
+	if err == nil {
+		err = errors.Join(f.Publish(t.Context(), staged), staged.Discard())
 	}
-	f.placing.RUnlock()
-	if err := <-ended; err != nil {
+	if err != nil {
 		t.Fatal(err)
+	}
+	f.placing.Lock()
+	removed := make(chan error)
+	go func() { removed <- f.Remove(t.Context(), staged.Digest()) }()
+	select {
+	case err := <-removed:
+		t.Fatalf("it is removed while it gets its file: %v", err)
+	default:
+	}
+	f.placing.Unlock()
+	if err := errors.Join(<-removed, f.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Lstat(f.path(staged.Digest())); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("it has a file: %v", err)
 	}
 }

@@ -61,7 +61,7 @@ type stagedFile struct {
 	from      *staging
 	digest    string
 	size      int64
-	published bool // its file was renamed, so that there is nothing to remove
+	placed    bool // its file was renamed, so that there is nothing to remove
 	discarded bool
 
 	mu sync.RWMutex
@@ -212,16 +212,16 @@ func (s *stagedFile) Discard() error {
 		s.memory = nil
 		return nil
 	}
-	if s.published {
+	if s.placed {
 		return s.Close()
 	}
 	return durable.Discard(s.File, nil)
 }
 
 // file returns a temporary file with the content, which the caller publishes: the one that it was
-// received into, or a new one in dir if it is in memory, or if the first one was published.
+// received into, or a new one in dir if it is in memory, or if the first one was placed.
 func (s *stagedFile) file(dir string) (*os.File, error) {
-	if s.File != nil && !s.published {
+	if s.File != nil && !s.placed {
 		return s.File, nil
 	}
 	file, err := durable.CreateTemp(dir)

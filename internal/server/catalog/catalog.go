@@ -18,7 +18,15 @@ type Catalog interface {
 	Folders
 	Documents
 	Changes
+	// In returns the same for what belongs to a scope.
+	In(in store.Scope) Catalog
 }
+
+// Whole is all that a tenant has.
+type Whole struct{ store.Archive }
+
+// In implements Catalog.
+func (w Whole) In(in store.Scope) Catalog { return Whole{w.Archive.In(in)} }
 
 // Folders are the archive's folders and those of the inboxes, by ascending id.
 type Folders interface {
@@ -67,6 +75,8 @@ type confined struct {
 func Confine(whole Catalog, mandators []archive.ID, user int64) Catalog {
 	return &confined{whole: whole, mandators: mandators, user: user}
 }
+
+func (c *confined) In(in store.Scope) Catalog { return Confine(c.whole.In(in), c.mandators, c.user) }
 
 // sees reports whether a mandator or an inbox is visible.
 func (c *confined) sees(root store.Folder) bool {

@@ -29,6 +29,12 @@ func (a Archive) By(user string) Archive {
 	return a
 }
 
+// In returns the same view for what belongs to s.
+func (a Archive) In(s Scope) Archive {
+	a.database = a.database.in(s)
+	return a
+}
+
 // edit is a transaction that changes an archive.
 type edit struct {
 	changing
@@ -37,7 +43,7 @@ type edit struct {
 	user   string
 }
 
-// change makes a change, in the transaction of the context if there is one, else in its own.
+// change makes a change, in the transaction of its scope if there is one, else in its own.
 func (a Archive) change(ctx context.Context, do func(e edit) error) error {
 	return a.write.change(ctx, func(tx changing) error { return do(edit{tx, a.engine, a.tenant, a.user}) })
 }

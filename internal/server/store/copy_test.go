@@ -44,7 +44,7 @@ func many(t *testing.T, s opened, texts map[string]string) {
 	must(err)
 	_, err = s.Tenant(tenant).AddDocuments(ctx, []store.Document{{Folder: theirs, Name: "x", Archived: at, Digest: fmt.Sprintf("%064x", 1)}}, false)
 	must(err)
-	must(s.Uses.AddRendition(ctx, fmt.Sprintf("%064x", 1), "v", "pdf"))
+	must(s.Uses.AddRendition(ctx, store.Scope{}, fmt.Sprintf("%064x", 1), "v", "pdf"))
 	must(s.By("eve").Alter(ctx, ids[0], store.SetName("Müller")))
 	_, err = s.Access.AddAccount(ctx, store.DefaultTenant, "eve", "hash", at)
 	must(err)

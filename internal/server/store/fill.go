@@ -176,7 +176,7 @@ func (r *Restoring) fill(ctx context.Context, f *filling) error {
 			return err
 		}
 	}
-	if id, err := r.store.Tenant(DefaultTenant).Setting(within(ctx, tx), SettingID); err != nil || id != restoring+r.ID {
+	if id, err := r.store.Tenant(DefaultTenant).In(Scope{tx: tx}).Setting(ctx, SettingID); err != nil || id != restoring+r.ID {
 		return errors.Join(err, errNotEmpty)
 	}
 	if err := wantEmpty(ctx, tx); err != nil {

@@ -18,7 +18,7 @@ func unused(t *testing.T, s opened, name string) string {
 	t.Helper()
 	digest := strings.Repeat("0", 64-len(name)) + name
 	id := holding(t, s, folder(t, s, store.Folder{Name: "of " + name, Inbox: true}), name)[0]
-	if err := s.Uses.AddRendition(t.Context(), digest, "v", "pdf of "+name); err != nil {
+	if err := s.Uses.AddRendition(t.Context(), store.Scope{}, digest, "v", "pdf of "+name); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := s.DeleteDocument(t.Context(), id); err != nil {

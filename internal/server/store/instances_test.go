@@ -126,8 +126,8 @@ func TestNoDocumentIsWithoutItsContent(t *testing.T) {
 			Digests: []string{digest},
 			Publish: func(context.Context) error { contents.set(digest, true); return nil },
 			Kept:    contents.has,
-			Record: func(ctx context.Context) error {
-				ids, err := s.AddDocuments(ctx, []store.Document{{Folder: inbox, Name: "d", Digest: digest}}, false)
+			Record: func(in store.Scope) error {
+				ids, err := s.In(in).AddDocuments(ctx, []store.Document{{Folder: inbox, Name: "d", Digest: digest}}, false)
 				if err != nil {
 					return err
 				}
@@ -192,8 +192,8 @@ func TestARemovedContentIsPublishedAgain(t *testing.T) {
 				return both[1].Uses.Drop(ctx, "d", func(_ context.Context, digest string) error { contents.set(digest, false); return nil })
 			},
 			Kept: contents.has,
-			Record: func(ctx context.Context) error {
-				_, err := both[0].AddDocuments(ctx, []store.Document{{Folder: inbox, Name: "d", Digest: "d"}}, false)
+			Record: func(in store.Scope) error {
+				_, err := both[0].In(in).AddDocuments(ctx, []store.Document{{Folder: inbox, Name: "d", Digest: "d"}}, false)
 				return err
 			},
 		})

@@ -18,11 +18,11 @@ func TestOnlyTheCommitWaitsForABriefPublish(t *testing.T) {
 				Digests: []string{"d"}, Brief: true,
 				Publish: func(context.Context) error { return publish() },
 				Kept:    func(context.Context, ...string) (bool, error) { return true, nil },
-				Record: func(ctx context.Context) error {
+				Record: func(in store.Scope) error {
 					if err := record(); err != nil {
 						return err
 					}
-					_, err := s.AddDocuments(ctx, []store.Document{{Folder: inbox, Name: "d", Digest: "d"}}, false)
+					_, err := s.In(in).AddDocuments(ctx, []store.Document{{Folder: inbox, Name: "d", Digest: "d"}}, false)
 					return err
 				},
 			})

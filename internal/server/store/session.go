@@ -45,7 +45,7 @@ func storable(args []any) error {
 	return nil
 }
 
-// pool runs each query on any connection, or in the transaction of the context if there is one.
+// pool runs each query on any connection, or in the transaction of its scope if there is one.
 type pool struct {
 	db     *sql.DB
 	engine engine
@@ -53,6 +53,7 @@ type pool struct {
 	// is opened and only read after that; a query that is not in it is prepared when it runs.
 	statements map[string]*sql.Stmt
 	group      *group // nil if the database joins commits by itself
+	scope      Scope
 }
 
 func (p *pool) compile(ctx context.Context, queries ...string) error {
@@ -68,8 +69,8 @@ func (p *pool) compile(ctx context.Context, queries ...string) error {
 }
 
 func (p *pool) query(ctx context.Context, query string, args ...any) (rows *sql.Rows, err error) {
-	if tx := p.transactionOf(ctx); tx != nil {
-		return tx.query(ctx, query, args...)
+	if p.scope.tx != nil {
+		return p.scope.tx.query(ctx, query, args...)
 	}
 	if err := storable(args); err != nil {
 		return nil, err
@@ -86,8 +87,8 @@ func (p *pool) query(ctx context.Context, query string, args ...any) (rows *sql.
 }
 
 func (p *pool) row(ctx context.Context, query string, args ...any) scanner {
-	if tx := p.transactionOf(ctx); tx != nil {
-		return tx.row(ctx, query, args...)
+	if p.scope.tx != nil {
+		return p.scope.tx.row(ctx, query, args...)
 	}
 	if err := storable(args); err != nil {
 		return failed{err}
@@ -166,52 +167,51 @@ func (t *transaction) row(ctx context.Context, query string, args ...any) scanne
 	return t.tx.QueryRowContext(ctx, t.pool.engine.text(query), args...)
 }
 
-// transactionKey is the key of a context's transaction.
-type transactionKey struct{}
-
-// within returns a context in which all queries and changes are part of a transaction.
-func within(ctx context.Context, tx changing) context.Context {
-	return context.WithValue(ctx, transactionKey{}, tx)
+// Scope is what changes belong to. With its zero value each is one of its own.
+type Scope struct {
+	tx changing // nil without one
+	// await is what the commit of a change of its own waits for, nil for nothing. The change is committed only after
+	// it has returned nil. It may be called more than once, by another goroutine.
+	await func() error
 }
 
-// transactionOf returns the context's transaction of this database, nil without one.
-func (p *pool) transactionOf(ctx context.Context) *transaction {
-	if tx, ok := ctx.Value(transactionKey{}).(*transaction); ok && tx.pool.db == p.db {
-		return tx
+// in returns the pool for what belongs to s.
+func (p *pool) in(s Scope) *pool {
+	in := *p
+	in.scope = s
+	return &in
+}
+
+// in returns the database for what belongs to s.
+func (d *database) in(s Scope) *database {
+	in := *d
+	in.write = d.write.in(s)
+	if s.tx != nil {
+		in.read = in.write
 	}
-	return nil
-}
-
-// beforeCommitKey is the key of what a context's changes wait for.
-type beforeCommitKey struct{}
-
-// beforeCommit returns a context in which a change is committed only after await has returned nil. await may
-// be called more than once, by another goroutine.
-func beforeCommit(ctx context.Context, await func() error) context.Context {
-	return context.WithValue(ctx, beforeCommitKey{}, await)
+	return &in
 }
 
 // awaited returns f with what its commit waits for.
-func awaited(ctx context.Context, f func(changing) error) func(changing) error {
-	await, ok := ctx.Value(beforeCommitKey{}).(func() error)
-	if !ok {
+func (s Scope) awaited(f func(changing) error) func(changing) error {
+	if s.await == nil {
 		return f
 	}
 	return func(tx changing) error {
 		if err := f(tx); err != nil {
 			return err
 		}
-		return await()
+		return s.await()
 	}
 }
 
 // change runs f in a transaction that is committed if f returns nil. After an error of the database that
 // has changed nothing, f may be run again. Another goroutine may run it.
 func (p *pool) change(ctx context.Context, f func(changing) error) error {
-	if tx := p.transactionOf(ctx); tx != nil {
-		return f(tx)
+	if p.scope.tx != nil {
+		return f(p.scope.tx)
 	}
-	f = awaited(ctx, f)
+	f = p.scope.awaited(f)
 	return p.retry(ctx, func() error {
 		if p.group != nil {
 			return p.group.change(ctx, p, f)

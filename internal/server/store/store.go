@@ -132,10 +132,10 @@ func (s *Store) Count(ctx context.Context) (folders, documents int64, err error)
 	return folders, documents, nil
 }
 
-// Together makes the changes that do makes with its context in one transaction, all or none. It may be
+// Together makes the changes that belong to what do is called with in one transaction, all or none. It may be
 // called again after it failed.
-func (s *Store) Together(ctx context.Context, do func(ctx context.Context) error) error {
-	return s.write.change(ctx, func(tx changing) error { return do(within(ctx, tx)) })
+func (s *Store) Together(ctx context.Context, do func(in Scope) error) error {
+	return s.write.change(ctx, func(tx changing) error { return do(Scope{tx: tx}) })
 }
 
 // Used reports whether any tenant has a document.

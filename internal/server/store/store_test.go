@@ -198,7 +198,7 @@ func TestRenditionsStayAsLongAsTheirSource(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := s.Uses.AddRendition(ctx, "source", "text", "pdf"); err != nil {
+		if err := s.Uses.AddRendition(ctx, store.Scope{}, "source", "text", "pdf"); err != nil {
 			t.Fatal(err)
 		}
 		remove := func() (removed []string) {
@@ -221,7 +221,7 @@ func TestRenditionsStayAsLongAsTheirSource(t *testing.T) {
 		if got, err := s.Uses.Rendition(ctx, "source", "text"); err != nil || got != "" {
 			t.Errorf("%q, %v", got, err)
 		}
-		if err := s.Uses.AddRendition(ctx, "source", "text", "pdf"); archive.KindOf(err) != archive.KindNotFound {
+		if err := s.Uses.AddRendition(ctx, store.Scope{}, "source", "text", "pdf"); archive.KindOf(err) != archive.KindNotFound {
 			t.Errorf("a rendition of what is gone: %v", err)
 		}
 	})
@@ -232,13 +232,14 @@ func TestTogether(t *testing.T) {
 	onEach(t, func(t *testing.T, s opened) {
 		there := folder(t, s, store.Folder{Name: "there"})
 		add := func(name string, in archive.ID) (made archive.ID, err error) {
-			err = s.Together(t.Context(), func(ctx context.Context) error {
-				if made, err = s.AddFolder(ctx, store.Folder{Name: name, Parent: there}); err != nil {
+			err = s.Together(t.Context(), func(one store.Scope) error {
+				all, ctx := s.In(one), t.Context()
+				if made, err = all.AddFolder(ctx, store.Folder{Name: name, Parent: there}); err != nil {
 					return err
 				}
 				for _, to := range []archive.ID{made, in} {
 					d := store.Document{Folder: to, Name: "a", Created: time.Unix(1, 0), Archived: time.Unix(2, 0), Digest: "d-a", Size: 3}
-					if _, err := s.AddDocuments(ctx, []store.Document{d}, false); err != nil {
+					if _, err := all.AddDocuments(ctx, []store.Document{d}, false); err != nil {
 						return err
 					}
 				}

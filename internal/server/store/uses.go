@@ -29,9 +29,8 @@ type Keeping struct {
 	Brief bool
 	// Kept reports whether all of the contents are durable.
 	Kept func(ctx context.Context, digests ...string) (bool, error)
-	// Record adds the references. Changes made with its context are one transaction, all or nothing;
-	// it may be called again after it failed.
-	Record func(ctx context.Context) error
+	// Record adds the references, by one change that belongs to in. It may be called again after it failed.
+	Record func(in Scope) error
 }
 
 // attempts is how often contents are published if other processes remove them meanwhile.
@@ -59,7 +58,7 @@ func (u *Uses) Keep(ctx context.Context, k Keeping) error {
 			return err
 		}
 		if !u.several() {
-			return k.Record(ctx)
+			return k.Record(Scope{})
 		}
 		err = u.write.change(ctx, func(tx changing) error {
 			if err := u.share(ctx, tx, k.Digests); err != nil {
@@ -72,7 +71,7 @@ func (u *Uses) Keep(ctx context.Context, k Keeping) error {
 			if !kept {
 				return errRemoved
 			}
-			return k.Record(within(ctx, tx))
+			return k.Record(Scope{tx: tx})
 		})
 	}
 	return err
@@ -88,7 +87,7 @@ func (k Keeping) together(ctx context.Context) (err error) {
 			err = failed
 		}
 	}()
-	return k.Record(beforeCommit(ctx, published))
+	return k.Record(Scope{await: published})
 }
 
 // Drop removes a content and its renditions, unless something refers to it or is about to. remove may be
@@ -304,8 +303,8 @@ func (u *Uses) Rendition(ctx context.Context, source, variant string) (string, e
 
 // AddRendition records a rendition of a content. The error is KindNotFound if no document has the content
 // any more, because the rendition would never be removed.
-func (u *Uses) AddRendition(ctx context.Context, source, variant, digest string) error {
-	return u.write.change(ctx, func(tx changing) error {
+func (u *Uses) AddRendition(ctx context.Context, in Scope, source, variant, digest string) error {
+	return u.write.in(in).change(ctx, func(tx changing) error {
 		result, err := tx.exec(ctx, `INSERT INTO rendition (source, variant, digest)
 			SELECT DISTINCT digest, CAST(?2 AS TEXT), CAST(?3 AS TEXT) FROM document WHERE digest = ?1
 			ON CONFLICT (source, variant) DO UPDATE SET digest = excluded.digest`, source, variant, digest)

@@ -87,7 +87,8 @@ func publish(ctx context.Context, files *blob.Files) (digests []string, err erro
 
 // add adds the folders from first to before last, with their documents, in one transaction.
 func add(ctx context.Context, db *store.Store, a store.Archive, mandator archive.ID, first, last int, digests []string) error {
-	return db.Together(ctx, func(ctx context.Context) error {
+	return db.Together(ctx, func(one store.Scope) error {
+		a := a.In(one)
 		if first == 0 {
 			if _, err := a.AddFolder(ctx, store.Folder{Parent: mandator, Name: "uploads"}); err != nil {
 				return err

@@ -52,10 +52,12 @@ func addFolders(ctx context.Context, dir, file string, folders int) (err error) 
 		return err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
-	f := &growthFiller{archive: db.Tenant(store.DefaultTenant), left: folders}
+	all := db.Tenant(store.DefaultTenant)
+	f := &growthFiller{left: folders}
 	for mandator := 1; f.left > 0; mandator++ {
 		var id archive.ID
-		err := db.Together(ctx, func(ctx context.Context) (err error) {
+		err := db.Together(ctx, func(one store.Scope) (err error) {
+			f.archive = all.In(one)
 			id, err = f.mandator(ctx, mandator)
 			return err
 		})
@@ -66,7 +68,7 @@ func addFolders(ctx context.Context, dir, file string, folders int) (err error) 
 			continue
 		}
 		d.Folder = id
-		if _, err := f.archive.AddDocuments(ctx, []store.Document{d}, false); err != nil {
+		if _, err := all.AddDocuments(ctx, []store.Document{d}, false); err != nil {
 			return err
 		}
 	}
