@@ -427,3 +427,18 @@ func TestARenameOverAnInboxDocumentReplacesIt(t *testing.T) {
 		}
 	}
 }
+
+// A file that waits from a mount with a time of grace and is written again in one without is archived at its close.
+func TestWrittenAgainInAMountWithoutGrace(t *testing.T) {
+	t.Parallel()
+	f := newForeign(t, hostile.Config{})
+	m := f.mount(t, gracious)
+	at := m.path("Muster GmbH", "Briefe")
+	must(t, put(at+"/a.txt", "one"))
+	crashed := m.spoolNow()
+	m.tweak = nil
+	must(t, os.Remove(at+"/a.txt"))
+	m.remountAfter(crashed)
+	must(t, put(at+"/a.txt", "two"))
+	f.wantHolds(t, f.letters, "a.txt=two")
+}

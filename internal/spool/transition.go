@@ -148,7 +148,7 @@ func (u *Upload) reopenLocked(ev event) error {
 		return nil
 	default:
 		return u.transitLocked(ev, synced, func(r *Record) {
-			r.Size, r.SHA256, r.Reason, r.Stopped = 0, "", "", false
+			r.Size, r.SHA256, r.Reason, r.Stopped, r.Rest = 0, "", "", false, 0 // its close gives it a time of grace
 		})
 	}
 }

@@ -114,6 +114,9 @@ func (q *queuedFolders) made(up *spool.Upload, id archive.ID) {
 	for _, inside := range q.s.Spool.List() {
 		if inside.Record().Within == up.ID() {
 			if err := inside.Update(func(r *spool.Record) {
+				if r.Within != up.ID() { // it has just been moved out
+					return
+				}
 				r.Folder, r.Within = id, ""
 				if r.Rest > 0 { // it was left alone all the same
 					r.Rest = max(over, r.Rest-q.s.Service.Now().Sub(r.Changed))

@@ -35,7 +35,7 @@ func (r *run) session(ctx context.Context, n int) error {
 	if err != nil {
 		return err
 	}
-	s.trace.say("session %d: mounted: %v", n, ready)
+	s.trace.say("session %d: mounted: %v, with a time of grace of %v", n, ready, s.Grace)
 	s.mu.Lock()
 	s.program = p
 	s.mu.Unlock()
