@@ -220,10 +220,7 @@ func (f *Files) stageLogged(digests []string) (files []*stagedFile, err error) {
 		if content == nil {
 			continue
 		}
-		if err := f.makeShard(digest[:2]); err != nil {
-			return files, err
-		}
-		file, err := durable.CreateTemp(filepath.Join(f.dir, digest[:2]))
+		file, err := f.create()
 		if err != nil {
 			return files, err
 		}
