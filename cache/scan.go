@@ -67,9 +67,6 @@ func (c *Content) scan() ([]*version, error) {
 	if err := os.Chmod(c.dir, 0o700); err != nil { //nolint:gosec // a directory needs its x bits
 		return nil, err
 	}
-	if err := durable.Spread(c.dir); err != nil {
-		c.log.Debugf("spread the content cache: %v", err)
-	}
 	shards, err := os.ReadDir(c.dir)
 	if err != nil {
 		return nil, err

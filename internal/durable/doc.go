@@ -10,6 +10,4 @@
 // OpenFile and RenameUnsynced spare system calls where small files are made one after the other.
 //
 // LockDir keeps other processes out of a directory.
-//
-// Spread has a directory's sub-directories placed where files are made quickly.
 package durable

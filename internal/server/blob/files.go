@@ -50,7 +50,6 @@ func OpenFiles(dir string) (*Files, error) {
 	if err := f.prepare(); err != nil {
 		return nil, err
 	}
-	_ = durable.Spread(dir) // a hint
 	return f, f.sweepHeld()
 }
 
