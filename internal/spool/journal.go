@@ -157,7 +157,7 @@ func (s *Spool) writeRemoval(id string, sync bool) error {
 }
 
 // removeAfter is how long a removal that nobody waits for is not synced.
-const removeAfter = 50 * time.Millisecond
+const removeAfter = 5 * time.Millisecond
 
 // later makes removals durable a little later: a crash before that brings back an upload that the archive has, as one
 // that was being sent.
