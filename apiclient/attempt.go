@@ -49,7 +49,7 @@ func newAttempt(ctx context.Context, s *sender, op Operation, as *caller, own *s
 	a := &attempt{sender: s, op: op, as: as.authorize, slot: own, caller: ctx}
 	ctx, a.cancel = context.WithCancelCause(ctx)
 	a.unhook = context.AfterFunc(s.pause.until(), func() { a.cancel(errPaused) }) //nolint:contextcheck // a pause is nobody's request
-	a.guard = &pace.Watch{Limit: s.stall, Expire: func() { a.cancel(errStalled) }}
+	a.guard = &pace.Watch{Limit: s.config.Stall, Expire: func() { a.cancel(errStalled) }}
 	a.guard.Begin()
 	a.counts = s.stats.begin(op, a.guard)
 	a.ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
@@ -80,8 +80,8 @@ func (a *attempt) roundTrip(r *request) (*http.Response, error) {
 		return nil, failure
 	}
 	a.answered.Store(true)
-	if a.sender.watch != nil {
-		a.sender.watch(resp)
+	if a.sender.config.Watch != nil {
+		a.sender.config.Watch(resp)
 	}
 	body := &receiving{attempt: a, source: resp.Body, least: answerPace}
 	if resp.StatusCode/100 == 2 && a.op.is(returnsContent) {
@@ -103,7 +103,7 @@ func (a *attempt) newRequest(r *request) (*http.Request, error) {
 		return nil, err
 	}
 	req.Header.Set("Accept", acceptJSON)
-	req.Header.Set("User-Agent", a.sender.userAgent)
+	req.Header.Set("User-Agent", a.sender.config.UserAgent)
 	for name, values := range r.header {
 		req.Header[name] = values
 	}
@@ -139,7 +139,7 @@ func (a *attempt) wrote(err error) {
 // follow watches the system send the last left bytes of the body: on a slow line that may take
 // longer than the answer.
 func (a *attempt) follow(left int) {
-	tick := time.NewTicker(max(a.sender.stall/followed, time.Millisecond))
+	tick := time.NewTicker(max(a.sender.config.Stall/followed, time.Millisecond))
 	defer tick.Stop()
 	for {
 		select {

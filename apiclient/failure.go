@@ -373,9 +373,9 @@ func (a *attempt) failure(err error) *archive.Error {
 			e.Kind = archive.KindUnreachable
 		}
 	case errors.Is(context.Cause(a.ctx), errStalled) && unsent:
-		e.Kind, e.Err = archive.KindUnreachable, fmt.Errorf("no connection within %s", a.sender.stall)
+		e.Kind, e.Err = archive.KindUnreachable, fmt.Errorf("no connection within %s", a.sender.config.Stall)
 	case errors.Is(context.Cause(a.ctx), errStalled):
-		e.Kind, e.Err = archive.KindTimeout, fmt.Errorf("%s for %s; a longer --timeout waits for it", a.stall(), a.sender.stall)
+		e.Kind, e.Err = archive.KindTimeout, fmt.Errorf("%s for %s; a longer --timeout waits for it", a.stall(), a.sender.config.Stall)
 	case unsent:
 		e.Kind = archive.KindUnreachable
 	case a.op.is(bulky) && a.body != nil && !a.written.Load():

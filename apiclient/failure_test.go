@@ -124,7 +124,7 @@ func TestRefusalsOfProxiesSayWhatHelps(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := newService(t, tc.answer)
-			c.sender.stall = 300 * time.Millisecond
+			c.sender.config.Stall = 300 * time.Millisecond
 			_, err := c.Upload(t.Context(), archive.Upload{Name: "a.pdf", Folder: 1}, newBlob(strings.Repeat("x", 8<<20)))
 			if want := "send the file: " + tc.want; err == nil || err.Error() != want {
 				t.Errorf("got  %v\nwant %s", err, want)

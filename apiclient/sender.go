@@ -20,17 +20,14 @@ import (
 // sender sends the requests of a Client with its credentials, and repeats them if allowed. While a
 // circuit breaker is open it sends none. It counts and logs them.
 type sender struct {
-	base      *url.URL
-	proxy     string // its name; empty for none
-	http      *http.Client
-	caller    atomic.Pointer[caller]
-	people    atomic.Pointer[people] // nil: all requests are sent with the credentials of caller
-	userAgent string
-	stall     time.Duration
-	up, down  *rate.Limiter // of contents; nil: none
-	retryFor  time.Duration
-	log       logrus.FieldLogger
-	watch     func(*http.Response) // Config.Watch
+	config   Config // without its credentials
+	base     *url.URL
+	proxy    string // its name; empty for none
+	http     *http.Client
+	caller   atomic.Pointer[caller]
+	people   atomic.Pointer[people] // nil: all requests are sent with the credentials of caller
+	up, down *rate.Limiter          // of contents; nil: none
+	log      logrus.FieldLogger
 	// expectless: the origin, or a proxy before it, refuses requests with Expect.
 	expectless atomic.Bool
 
@@ -38,7 +35,6 @@ type sender struct {
 	pause       pause
 
 	slots    *slots
-	person   func(context.Context) (uid uint32, ok bool) // Config.Person
 	circuit  *circuit
 	contents contents
 	known    func() bool // Client.Expect; nil: nothing is
@@ -47,20 +43,17 @@ type sender struct {
 
 func newSender(cfg Config, base *url.URL, transport http.RoundTripper, made *connections) *sender {
 	s := &sender{
+		config:      cfg,
 		connections: made,
 		base:        base,
 		http:        &http.Client{Transport: transport, CheckRedirect: checkRedirect},
-		userAgent:   cfg.UserAgent,
-		stall:       cfg.Stall,
 		up:          newLimiter(cfg.UploadLimit),
 		down:        newLimiter(cfg.DownloadLimit),
-		retryFor:    cfg.RetryFor,
 		log:         cfg.Log,
-		watch:       cfg.Watch,
 		slots:       newSlots(cfg.Connections),
-		person:      cfg.Person,
 	}
 	s.caller.Store(newCaller(cfg.Credentials))
+	s.config.Credentials = Credentials{}
 	s.circuit = newCircuit(func(ctx context.Context) error {
 		s.http.CloseIdleConnections()
 		return s.probe(ctx)
@@ -82,7 +75,7 @@ func (s *sender) repeat(ctx context.Context, r *request, read func(*http.Respons
 		return err
 	}
 	began := time.Now()
-	plan := &retryPlan{policy: r.repeat, never: s.retryFor < 0, budget: retry.NewBudget(began, s.retryFor)}
+	plan := &retryPlan{policy: r.repeat, never: s.config.RetryFor < 0, budget: retry.NewBudget(began, s.config.RetryFor)}
 	for {
 		expects := r.header.Get("Expect") != "" && !s.expectless.Load()
 		err := s.once(ctx, r, read)
@@ -190,10 +183,10 @@ func (s *sender) send(ctx context.Context, r *request) (*http.Response, error) {
 
 // of returns the person on whose behalf a request with ctx is sent.
 func (s *sender) of(ctx context.Context) person {
-	if s.person == nil {
+	if s.config.Person == nil {
 		return person{}
 	}
-	uid, some := s.person(ctx)
+	uid, some := s.config.Person(ctx)
 	return person{uid, some}
 }
 

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -154,10 +155,13 @@ func (s *service) acknowledge(ctx context.Context, r *request) error {
 		text, _ = io.ReadAll(io.LimitReader(resp.Body, drainLimit)) // a broken body is no failure
 		return nil
 	})
-	if err == nil && bytes.IndexAny(bytes.TrimSpace(trimBOM(text)), "{[n") == 0 {
-		err = s.vouched(ctx, r.op)
+	switch text = bytes.TrimSpace(trimBOM(text)); {
+	case err != nil || bytes.IndexAny(text, "{[n") != 0:
+		return err
+	case r.op.is(bulky) && slices.Contains([]string{"{}", "[]", "null"}, string(text)): // the content tells
+		return &archive.Error{Op: r.op.doing, Kind: archive.KindForeign, Err: errEmpty}
 	}
-	return err
+	return s.vouched(ctx, r.op)
 }
 
 // vouched returns an error unless the service is there: something in between can answer a change with

@@ -75,6 +75,7 @@ func TestSomethingInBetweenIsNotTheService(t *testing.T) {
 			m.remount()
 			look()
 			wantContent(t, filepath.Join(letters, "new.txt"), "new")
+			heals(t, "the queue waits", func() bool { return m.fs.Status().Health == fs.HealthAway })
 			if docs := f.Documents(f.letters); len(docs) != 0 {
 				t.Errorf("archived through something in between: %+v", docs)
 			}

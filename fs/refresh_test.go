@@ -40,13 +40,16 @@ func (c *clock) advance(d time.Duration) {
 const longTTL = time.Hour
 
 // slow mounts with a ttl that ends when the test moves the clock.
-func (f *foreign) slow(t testing.TB) (*mounted, *clock) {
+func (f *foreign) slow(t testing.TB, tweaks ...func(*fs.Options)) (*mounted, *clock) {
 	t.Helper()
 	c := newClock()
 	return f.mount(t, func(o *fs.Options) {
 		o.TTL, o.Now = longTTL, c.Now
 		o.Content = get(cache.OpenContent(cache.Options{Dir: filepath.Join(t.TempDir(), "content"), Limit: 1 << 30, Now: c.Now}))(t)
 		t.Cleanup(func() { must(t, o.Content.Close()) })
+		for _, tweak := range tweaks {
+			tweak(o)
+		}
 	}), c
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/pkg/xattr"
 
+	"github.com/archivefs/archivefs/fs"
 	"github.com/archivefs/archivefs/internal/testing/hostile"
 )
 
@@ -85,22 +86,114 @@ func appendTo(path, text string) error {
 	return f.Close()
 }
 
-// A file that no listing ever shows disappears from its folder in the end.
-func TestUnlistedFileGoesInTheEnd(t *testing.T) {
+// A file that no listing shows for long stays, with its bytes, as failed: an answer without an id may be one of something
+// in between. It becomes the document when that is listed after all.
+func TestUnlistedFileIsKept(t *testing.T) {
 	t.Parallel()
 	f := newForeign(t, silent)
 	m, c := f.slow(t)
 	dir := m.path("Muster GmbH", "Briefe")
-	must(t, os.WriteFile(filepath.Join(dir, "a.txt"), []byte("Inhalt"), 0o600))
-	c.advance(2 * longTTL)
-	wantNames(t, dir)
-	if exists(filepath.Join(dir, "a.txt")) {
-		t.Error("it is found by its name")
-	}
+	path := filepath.Join(dir, "a.txt")
+	must(t, os.WriteFile(path, []byte("Inhalt"), 0o600))
+	m.becomesFailed(path, c)
+	wantNames(t, dir, "a.txt")
+	wantContent(t, path, "Inhalt")
 	m.remount()
-	wantNames(t, dir)
-	if n := f.named(f.letters, "a.txt", "Inhalt"); n != 1 || len(m.uploads()) != 0 {
-		t.Errorf("archived %d times, uploads %+v", n, m.uploads())
+	wantNames(t, dir, "a.txt")
+	wantContent(t, path, "Inhalt")
+	m.becomesFailed(path, c)
+	f.Reveal()
+	must(t, m.retryNow(m.uploads()[0]))
+	heals(t, "the look", func() bool { return len(m.uploads()) == 0 })
+	wantNames(t, dir, "a.txt")
+	wantContent(t, path, "Inhalt")
+	if n := f.named(f.letters, "a.txt", "Inhalt"); n != 1 {
+		t.Errorf("archived %d times", n)
+	}
+}
+
+// becomesFailed waits until the file at path has failed, while time passes.
+func (m *mounted) becomesFailed(path string, c *clock) {
+	m.t.Helper()
+	heals(m.t, path+" fails", func() bool {
+		c.advance(longTTL)
+		state, err := xattr.Get(path, "user.archive.state")
+		return err == nil && string(state) == "failed"
+	})
+}
+
+// So does one that was confirmed when the mount ended.
+func TestUnlistedFileAtTheEndOfAMount(t *testing.T) {
+	t.Parallel()
+	for name, shown := range map[string]bool{"listed later": true, "never listed": false} {
+		t.Run(name, func(t *testing.T) {
+			f := newForeign(t, silent)
+			m, c := f.slow(t)
+			dir := m.path("Muster GmbH", "Briefe")
+			path := filepath.Join(dir, "a.txt")
+			must(t, os.WriteFile(path, []byte("Inhalt"), 0o600))
+			if shown {
+				f.Reveal()
+			}
+			c.advance(2 * longTTL)
+			m.remount()
+			if shown {
+				heals(t, "the look", func() bool { _, err := xattr.Get(path, "user.archive.id"); return err == nil })
+			} else {
+				m.becomesFailed(path, c)
+			}
+			wantNames(t, dir, "a.txt")
+			wantContent(t, path, "Inhalt")
+		})
+	}
+}
+
+// What something in between answered in the place of the service is not let go, whatever the answer was.
+func TestAnAnswerOfSomethingInBetween(t *testing.T) {
+	t.Parallel()
+	for _, async := range []bool{false, true} {
+		for _, body := range []string{"", "[]", "{}", "null", "OK"} {
+			t.Run(fmt.Sprintf("%q, async %v", body, async), func(t *testing.T) {
+				t.Parallel()
+				f := newForeign(t, hostile.Config{})
+				m, c := f.slow(t, func(o *fs.Options) { o.Async = async })
+				path := m.path("Muster GmbH", "Briefe", "a.txt")
+				f.Fault(hostile.Fault{Method: http.MethodPost, Path: "/file-upload", Do: hostile.Answer(http.StatusOK, body)})
+				must(t, os.WriteFile(path, []byte("Inhalt"), 0o600))
+				heals(t, "the answer", func() bool {
+					state, err := xattr.Get(path, "user.archive.state")
+					return err == nil && string(state) == "archived"
+				})
+				m.becomesFailed(path, c)
+				wantContent(t, path, "Inhalt")
+				must(t, m.retryNow(m.uploads()[0]))
+				heals(t, "the queue", func() bool { return len(m.uploads()) == 0 })
+				if n := f.named(f.letters, "a.txt", "Inhalt"); n != 1 {
+					t.Errorf("archived %d times", n)
+				}
+			})
+		}
+	}
+}
+
+// Nor is the new content of an inbox document.
+func TestAnAnswerOfSomethingInBetweenToAReplacement(t *testing.T) {
+	t.Parallel()
+	for _, body := range []string{"[]", "{}", "null"} {
+		t.Run(body, func(t *testing.T) {
+			t.Parallel()
+			f := newForeign(t, hostile.Config{})
+			f.AddDocument(f.inbox, hostile.Document{Name: "a.txt", Content: []byte("before")})
+			m := f.mount(t, nil)
+			path := m.path("inboxes", "Administrator", "a.txt")
+			wantContent(t, path, "before")
+			f.Fault(hostile.Fault{Path: "/document/{id}/replace", Do: hostile.Answer(http.StatusOK, body)})
+			must(t, os.WriteFile(path, []byte("after"), 0o600))
+			wantContent(t, path, "after")
+			if docs := f.Documents(f.inbox); len(docs) != 1 || string(docs[0].Content) != "after" {
+				t.Errorf("the inbox holds %+v", docs)
+			}
+		})
 	}
 }
 
@@ -112,13 +205,27 @@ func TestUnlistedFileAndAnotherOfItsName(t *testing.T) {
 	dir := m.path("Muster GmbH", "Briefe")
 	must(t, os.WriteFile(filepath.Join(dir, "a.txt"), []byte("Inhalt"), 0o600))
 	f.AddDocument(f.letters, hostile.Document{Name: "a.txt", Content: []byte("anderer")})
-	c.advance(2 * longTTL)
-	wantNames(t, dir, "a.txt")
+	var beside string
+	heals(t, "it is shown beside it", func() bool {
+		c.advance(longTTL)
+		found := get(filepath.Glob(filepath.Join(dir, "a (*).txt")))(t)
+		if len(found) == 1 {
+			beside = found[0]
+		}
+		return beside != ""
+	})
+	m.becomesFailed(beside, c)
+	wantContent(t, beside, "Inhalt")
 	wantContent(t, filepath.Join(dir, "a.txt"), "anderer")
 	f.Reveal()
-	c.advance(2 * longTTL)
-	wantNames(t, dir, "a.txt", "a (1).txt")
-	wantContent(t, filepath.Join(dir, "a (1).txt"), "Inhalt")
+	must(t, m.retryNow(m.uploads()[0]))
+	heals(t, "the look", func() bool { return len(m.uploads()) == 0 })
+	wantNames(t, dir, "a.txt", filepath.Base(beside))
+	wantContent(t, beside, "Inhalt")
+	wantContent(t, filepath.Join(dir, "a.txt"), "anderer")
+	if id := get(xattr.Get(beside, "user.archive.id"))(t); len(id) == 0 {
+		t.Error("the document has no id")
+	}
 }
 
 // A document that is listed a little late has its id when close returns.

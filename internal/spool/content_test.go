@@ -424,7 +424,7 @@ func TestAnnouncedLengthAcrossRuns(t *testing.T) {
 	if err := r.Lacks(); err == nil || !strings.Contains(err.Error(), "the last 50 ") {
 		t.Fatalf("while it settles: %v", err)
 	}
-	must(t, u.Fail("half", Failure{Visible: true, Incomplete: true}))
+	must(t, u.Fail("half", true))
 	if err := u.Retry(false); !errors.Is(err, ErrIncomplete) {
 		t.Fatalf("retried: %v", err)
 	}

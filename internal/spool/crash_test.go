@@ -65,7 +65,7 @@ func keepFile(l *life) error   { return keep(l.u) }
 func reopenFile(l *life) error { return l.u.Reopen() }
 func tryAgain(l *life) error   { return l.u.Retry(true) }
 func remove(l *life) error     { return l.u.Remove() }
-func fail(l *life) error       { return l.u.Fail("the writer was killed", Failure{}) }
+func fail(l *life) error       { return l.u.Fail("the writer was killed", false) }
 
 func send(l *life) error {
 	_, err := Deliver(context.Background(), l.u, l.f, nil)

@@ -52,7 +52,9 @@ var (
 	errCutOff  = errors.New("the program or the machine stopped while it was sent")
 	errEarlier = errors.New("an earlier attempt ended without an answer")
 	errRefused = errors.New("an earlier attempt to send it failed")
-	errDamaged = errors.New("its data is damaged: it is not what was written")
+	// errUnlisted: an answer without an id may be one of something in between.
+	errUnlisted = errors.New("the service answered that it took it, and does not list it")
+	errDamaged  = errors.New("its data is damaged: it is not what was written")
 )
 
 // Deliver sends a committed upload, or finishes one that was being sent. It returns when the
@@ -84,6 +86,34 @@ func Resolve(ctx context.Context, u *Upload, a Archive) (archive.ID, error) {
 		d.a = a
 		return d.withData(ctx, d.resolve)
 	})
+}
+
+// Settle looks once for an upload that was confirmed without an id, and returns the documents that it may be. Its
+// record has the id if one is it for certain. While the folder lists none there is an error, and it stays confirmed. With
+// last it has failed then, in doubt: something in between may have answered in the place of the service.
+func Settle(ctx context.Context, u *Upload, a Archive, last bool) (as []archive.ID, err error) {
+	id, err := deliver(ctx, u, Policy{Queue: true}, onUnlisted, func(d *delivery) (archive.ID, error) {
+		d.a = a
+		v := d.looks(context.WithoutCancel(ctx))
+		err := v.err
+		switch {
+		case v.found:
+			return d.confirm(ctx, v.id)
+		case len(v.open) > 0:
+			as = v.open
+			return 0, nil
+		case err == nil:
+			err = errUnlisted
+		}
+		if last && !waits(err) {
+			err = d.fail(ctx, err, true)
+		}
+		return 0, err
+	})
+	if id != 0 {
+		as = []archive.ID{id}
+	}
+	return as, err
 }
 
 // Continue makes u the next attempt at an upload of the same bytes that failed in doubt: what was sent for that counts
@@ -149,17 +179,17 @@ func (d *delivery) begin(ev event) (done bool, err error) {
 	u := d.u
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	if u.State() == Confirmed {
+	switch err := u.mayLocked(ev); {
+	case err == nil:
+		u.busy, u.outcome = true, nil
+		return false, nil
+	case u.State() == Confirmed:
 		return true, nil
-	}
-	if err := u.mayLocked(ev); err != nil {
-		if u.outcome != nil && u.State().IsFailed() {
-			err = u.outcome // of the delivery that this one waited for
-		}
+	case u.outcome != nil && u.State().IsFailed():
+		return false, u.outcome // of the delivery that this one waited for
+	default:
 		return false, err
 	}
-	u.busy, u.outcome = true, nil
-	return false, nil
 }
 
 func (d *delivery) end() {
@@ -519,6 +549,8 @@ func (d *delivery) fail(ctx context.Context, err error, doubtful bool) error {
 	queued := d.patience.policy.Queue && (waits(err) || ctx.Err() != nil)
 	ev := onGiveUp
 	switch {
+	case d.u.State() == Confirmed:
+		ev = onUnlisted
 	case queued && doubtful && !d.absent:
 		ev = onWaitInDoubt
 	case queued:

@@ -429,7 +429,7 @@ func TestNothingChangesWhileItIsSent(t *testing.T) {
 	refused := map[string]func() error{}
 	f := newFake(outcome{commit: true, then: func() {
 		refused["reopen"] = u.Reopen
-		refused["fail"] = func() error { return u.Fail("x", Failure{}) }
+		refused["fail"] = func() error { return u.Fail("x", false) }
 		refused["remove"] = u.Remove
 		refused["rename"] = func() error { return u.Update(func(r *Record) { r.Name = "x" }) }
 		refused["write"] = func() error { _, err := u.WriteAt([]byte("x"), 0); return err }

@@ -241,20 +241,23 @@ func (d *delivery) examine(ctx context.Context, r *Record, doc archive.ID) (like
 }
 
 // Identify finds which of some documents an upload became that the service confirmed without
-// telling its id: the one whose data show the idempotency key that was made up for it. 0 when
-// none is certain.
+// telling its id: the one whose data show the idempotency key that was made up for it. Its record then has
+// the id. 0 when none is certain.
 func Identify(ctx context.Context, u *Upload, a Archive, docs []archive.ID) archive.ID {
-	d := &delivery{u: u, a: a}
-	r := u.rec.Load()
-	if r.ExternalID != "" || r.SentID == "" || r.Split {
-		return 0
-	}
-	for _, doc := range docs {
-		if id, err := d.externalID(ctx, doc); err == nil && id == r.SentID {
-			return doc
+	id, _ := deliver(ctx, u, Policy{}, onUnlisted, func(d *delivery) (archive.ID, error) {
+		d.a = a
+		r := u.rec.Load()
+		if r.ExternalID != "" || r.SentID == "" || r.Split {
+			return 0, nil
 		}
-	}
-	return 0
+		for _, doc := range docs {
+			if id, err := d.externalID(ctx, doc); err == nil && id == r.SentID {
+				return d.confirm(ctx, doc)
+			}
+		}
+		return 0, nil
+	})
+	return id
 }
 
 // externalID returns the external id that a document shows, empty when the service shows

@@ -29,7 +29,7 @@ func TestRecall(t *testing.T) {
 		"renamed":      {func(u *Upload) error { return u.Update(func(r *Record) { r.Name = "x.pdf" }) }, Recalled, "abc"},
 		"committed":    {commit, Queued, "abc"},
 		"kept":         {keep, Local, "abc"},
-		"failed":       {func(u *Upload) error { return u.Fail("because", Failure{Visible: true}) }, Failed, "abc"},
+		"failed":       {func(u *Upload) error { return u.Fail("because", false) }, Failed, "abc"},
 		"changed":      {func(u *Upload) error { _, err := u.WriteAt([]byte("X"), 1); return err }, Lost, "aXc"},
 		"truncated":    {func(u *Upload) error { return u.Truncate(1) }, Lost, "a"},
 		"without room": {wantNoRoom((*Upload).Truncate), Recalled, "abc"},
@@ -95,7 +95,7 @@ func TestRecommit(t *testing.T) {
 		"reopened":     {(*Upload).Reopen, Created},
 		"kept":         {keep, Local},
 		"committed":    {commit, Queued},
-		"failed":       {func(u *Upload) error { return u.Fail("because", Failure{Visible: true}) }, Failed},
+		"failed":       {func(u *Upload) error { return u.Fail("because", false) }, Failed},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -117,7 +117,7 @@ func TestBrokenUploadCanBeReadAndRemovedOnly(t *testing.T) {
 	wantContent(t, u, []byte("abc"))
 	for name, op := range map[string]func() error{
 		"retry": func() error { return u.Retry(true) }, "reopen": u.Reopen, "update": func() error { return u.Update(func(*Record) {}) },
-		"fail": func() error { return u.Fail("x", Failure{}) },
+		"fail": func() error { return u.Fail("x", false) },
 		"deliver": func() error {
 			_, err := Deliver(t.Context(), u, newFake(), nil)
 			return err
@@ -155,7 +155,7 @@ func TestLeftoversGoAndStrangersStay(t *testing.T) {
 func TestAFailedFileThatIsWrittenAgain(t *testing.T) {
 	s, _ := open(t, t.TempDir())
 	u := queued(t, s, "abc")
-	must(t, u.Fail("refused later", Failure{}))
+	must(t, u.Fail("refused later", false))
 	s = reopen(t, s)
 	u = again(t, s, u)
 	wantState(t, u, Failed)

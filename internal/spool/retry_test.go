@@ -81,7 +81,7 @@ func TestRetryOfWhatIsNotWhole(t *testing.T) {
 	}{
 		"its writer was killed": {func(t *testing.T, s *Spool) *Upload {
 			u := create(t, s, lateBill(), "half a b")
-			must(t, u.Fail("killed", Failure{}))
+			must(t, u.Fail("killed", false))
 			return u
 		}, true},
 		"the program was killed": {func(t *testing.T, s *Spool) *Upload {
@@ -90,7 +90,7 @@ func TestRetryOfWhatIsNotWhole(t *testing.T) {
 		"written on after a commit": {func(t *testing.T, s *Spool) *Upload {
 			u := committed(t, s, lateBill(), "bill")
 			must(t, u.Reopen())
-			must(t, u.Fail("killed", Failure{}))
+			must(t, u.Fail("killed", false))
 			return u
 		}, true},
 		"refused by the service": {func(t *testing.T, s *Spool) *Upload {
@@ -102,7 +102,7 @@ func TestRetryOfWhatIsNotWhole(t *testing.T) {
 		}, false},
 		"failed after a commit": {func(t *testing.T, s *Spool) *Upload {
 			u := committed(t, s, lateBill(), billBytes)
-			must(t, u.Fail("the folder was not made", Failure{}))
+			must(t, u.Fail("the folder was not made", false))
 			return u
 		}, false},
 	}

@@ -54,7 +54,7 @@ func acts() []act {
 		{"recall", func(w *world) error { return w.file.Recall() }},
 		{"rename", update(func(r *Record) { r.Name = "renamed.pdf" })},
 		{"setxattr", update(func(r *Record) { r.Keywords = []string{"word"} })},
-		{"killed", func(w *world) error { return w.keeps(w.file.Fail("killed", Failure{})) }},
+		{"killed", func(w *world) error { return w.keeps(w.file.Fail("killed", false)) }},
 		{"retry", func(w *world) error { return w.keeps(w.file.Retry(false)) }},
 		{"written again", func(w *world) error { return w.file.Reopen() }},
 		{"unlink", (*world).unlink},

@@ -190,6 +190,10 @@ var (
 		},
 		nil, true,
 	}
+	// onUnlisted is for what the service said it took, without an id, and never listed.
+	onUnlisted = event{
+		"look for", PointFail, PointFailed, map[State]State{Confirmed: Failed}, func(r *Record) bool { return r.Document == 0 && !r.Directory }, false,
+	}
 	onGiveUp = event{
 		"give up", PointFail, PointFailed, each(func(_ State, f facts) State {
 			if f.complete {

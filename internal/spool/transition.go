@@ -227,17 +227,14 @@ func (u *Upload) Keep(reason string, edit func(*Record)) error {
 	return u.transitLocked(onKeep, synced, func(r *Record) { *r = *next })
 }
 
-// Failure says of an upload that failed whether it stays in its folder although no close was answered with success,
-// and whether it turned out to be no whole file (Record.Incomplete).
-type Failure struct{ Visible, Incomplete bool }
-
 // Fail makes an upload failed, whatever it was, except confirmed. The reason is for people and is made
-// printable. That an upload which was being sent may have arrived stays noted.
-func (u *Upload) Fail(reason string, as Failure) error {
+// printable. That an upload which was being sent may have arrived stays noted. One that turned out to be half a file
+// (Record.Incomplete) stays in its folder all the same.
+func (u *Upload) Fail(reason string, half bool) error {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	ev := onFail
-	if as.Visible {
+	if half {
 		ev = onFailShown
 	}
 	if err := u.mayLocked(ev); err != nil {
@@ -252,7 +249,7 @@ func (u *Upload) Fail(reason string, as Failure) error {
 		}
 	}
 	return u.transitLocked(ev, synced, func(r *Record) {
-		if as.Incomplete {
+		if half {
 			r.SHA256 = ""
 		}
 		r.fail(reason, u.Size())

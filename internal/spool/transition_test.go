@@ -35,13 +35,11 @@ var columns = []struct {
 	{"keep", onKeep, []func(*Upload) error{keep, func(u *Upload) error { return u.Keep("why", func(*Record) {}) }}},
 	{"reopen", onReopen, []func(*Upload) error{(*Upload).Reopen}},
 	{"recall", onRecall, []func(*Upload) error{(*Upload).Recall}},
-	{"fail", onFail, []func(*Upload) error{
-		func(u *Upload) error { return u.Fail("because", Failure{}) },
-		func(u *Upload) error { return u.Fail("because", Failure{Incomplete: true}) },
-	}},
+	{"fail", onFail, []func(*Upload) error{func(u *Upload) error { return u.Fail("because", false) }}},
 	{"retry", onRetry, []func(*Upload) error{retryIt, retryAsItIs}},
 	{"send", onSend, nil},
 	{"confirm", onConfirm, nil},
+	{"unlisted", onUnlisted, nil},
 	{"give up", onGiveUp, nil},
 	{"wait", onWaitUnsent, nil},
 	{"wait in doubt", onWaitInDoubt, nil},
@@ -206,7 +204,7 @@ func TestTransitionsThatAskForMore(t *testing.T) {
 		}
 	}
 	half := inState(t, s, Writing)
-	must(t, half.Fail("because", Failure{}))
+	must(t, half.Fail("because", false))
 	if err := half.Retry(false); !errors.Is(err, ErrIncomplete) {
 		t.Errorf("retry of what was never complete: %v", err)
 	}
@@ -221,7 +219,7 @@ func TestNothingElseDuringADelivery(t *testing.T) {
 		for name, op := range map[string]func(*Upload) error{
 			"commit": commit, "recommit": (*Upload).Recommit, "keep": keep, "reopen": (*Upload).Reopen,
 			"recall": (*Upload).Recall, "retry": retryIt, "remove": (*Upload).Remove,
-			"fail":   func(u *Upload) error { return u.Fail("because", Failure{}) },
+			"fail":   func(u *Upload) error { return u.Fail("because", false) },
 			"rename": func(u *Upload) error { return u.Update(func(r *Record) { r.Name = "y" }) },
 		} {
 			var state *StateError
@@ -325,7 +323,7 @@ func inState(t *testing.T, s *Spool, state State) *Upload {
 	}
 	switch state {
 	case Failed, Lost:
-		must(t, u.Fail("because", Failure{}))
+		must(t, u.Fail("because", false))
 	case Recalled:
 		must(t, u.Recall())
 	}
@@ -336,7 +334,7 @@ func inState(t *testing.T, s *Spool, state State) *Upload {
 func TestFailIsPrintableAndKeepsTheBytes(t *testing.T) {
 	s, _ := open(t, t.TempDir())
 	u := create(t, s, lateBill(), "half a fi")
-	must(t, u.Fail("killed\x1b[2J\u202e", Failure{Visible: true}))
+	must(t, u.Fail("killed\x1b[2J\u202e", true))
 	s = reopen(t, s)
 	u = again(t, s, u)
 	r := u.Record()
@@ -356,7 +354,7 @@ func TestFailOfASendingStaysInDoubt(t *testing.T) {
 	r := u.Record()
 	r.Doubtful = false // as when it is cut off for the first time
 	u.rec.Store(&r)
-	must(t, u.Fail("given up", Failure{}))
+	must(t, u.Fail("given up", false))
 	must(t, u.Retry(false))
 	if r := u.Record(); !r.Doubtful || r.SentID == "" {
 		t.Fatalf("%+v", r)
@@ -428,7 +426,7 @@ func TestCommitThatFailsCanBeWrittenOn(t *testing.T) {
 	if err := commit(u); !errors.Is(err, boom) {
 		t.Fatal(err)
 	}
-	if err := u.Fail("x", Failure{}); !errors.Is(err, boom) {
+	if err := u.Fail("x", false); !errors.Is(err, boom) {
 		t.Fatal(err)
 	}
 	broken = false
@@ -447,7 +445,7 @@ func TestNothingEmptyIsCommitted(t *testing.T) {
 	u := create(t, s, lateBill(), "")
 	wantEmpty(t, "commit", commit(u))
 	wantState(t, u, Created)
-	must(t, u.Fail("killed", Failure{}))
+	must(t, u.Fail("killed", false))
 	wantEmpty(t, "retry", u.Retry(false))
 	wantEmpty(t, "retry as it is", u.Retry(true))
 	wantState(t, u, Lost)

@@ -34,6 +34,8 @@ type Upload struct {
 	turn    chan struct{} // holds one token: the right to deliver
 	removed atomic.Bool   // set under mu
 	spoilt  atomic.Pointer[error]
+	// Cached is for whoever moves the bytes of what is confirmed into a cache.
+	Cached sync.Once
 
 	mu sync.Mutex
 	// at is the last record in the journal, and durable says that one is durable.

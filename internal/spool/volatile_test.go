@@ -64,7 +64,7 @@ func TestAVolatileUploadBecomesDurable(t *testing.T) {
 	tests := map[string]func(*Upload) error{
 		"synced":   syncIt,
 		"kept":     keep,
-		"failed":   func(u *Upload) error { return u.Fail("because", Failure{}) },
+		"failed":   func(u *Upload) error { return u.Fail("because", false) },
 		"answered": promise,
 		"queued":   func(u *Upload) error { return enqueue(u) },
 		"refused":  sendTo(outcome{err: kindErr(archive.KindForbidden)}),

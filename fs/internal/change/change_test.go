@@ -24,7 +24,6 @@ import (
 	"github.com/archivefs/archivefs/fs/internal/staging"
 	"github.com/archivefs/archivefs/fs/internal/tree"
 	"github.com/archivefs/archivefs/fs/internal/view"
-	"github.com/archivefs/archivefs/internal/spool"
 	"github.com/archivefs/archivefs/internal/state"
 	"github.com/archivefs/archivefs/internal/testing/spooltest"
 	"github.com/archivefs/archivefs/xattr"
@@ -457,7 +456,7 @@ func TestWhatFailedGoesAlongWithItsFolder(t *testing.T) {
 	}
 	up, err := d.s.Create(d.s.Record(e.Dir, "half.pdf", nil))
 	if err == nil {
-		err = up.Fail("the program that wrote it was killed", spool.Failure{})
+		err = up.Fail("the program that wrote it was killed", false)
 	}
 	if err == nil {
 		err = d.Rename(t.Context(), d.folder, "Neuer Ordner", d.folder, "Briefe", 0)

@@ -66,12 +66,7 @@ type Contents struct {
 	// Vanishing forgets what is not in the archive any more.
 	Vanishing *Vanishing
 
-	thumbnails   Thumbnails
-	downloads    bool // for thumbnails
-	crawlers     bool
-	crawlerNames []string
-	reads        func(*os.File) bool
-	dataChanged  func(doc archive.ID)
+	config Config
 }
 
 // New makes the contents of a tree without listings. Prefetches end with ctx.
@@ -99,8 +94,7 @@ func New(ctx context.Context, c Config) *Contents {
 			Service: c.Archive, Answered: service.Answered, Folders: service.Children, Documents: service.Documents,
 			List: c.List, Decoded: c.Memory.Decoded, Near: c.Near, Go: c.Work.Go, Now: c.Now,
 		}),
-		ReadAhead: prefetch.NewReadAhead(ctx, c.ReadAhead, c.Work.Go, c.Now), Vanishing: vanishing,
-		thumbnails: c.Thumbnails, downloads: c.DownloadsForThumbnails, crawlers: c.Crawlers, crawlerNames: c.CrawlerNames, reads: c.Reads, dataChanged: c.DataChanged,
+		ReadAhead: prefetch.NewReadAhead(ctx, c.ReadAhead, c.Work.Go, c.Now), Vanishing: vanishing, config: c,
 	}
 	vanishing.c = contents
 	if c.Known != nil {
@@ -169,8 +163,8 @@ func (c *Contents) Renew(ctx context.Context, doc archive.ID, of archive.Fingerp
 func (c *Contents) altered(d *tree.Dir, name string, before, now *archive.Document) {
 	c.Content.Kept.Listed(now.ID, before.Fingerprint(), now.Fingerprint())
 	if before.Listed() {
-		c.dataChanged(now.ID)
-		c.Service.Work.Go(func() { c.thumbnails.Remove(d.PathOf(name)) })
+		c.config.DataChanged(now.ID)
+		c.Service.Work.Go(func() { c.config.Thumbnails.Remove(d.PathOf(name)) })
 	}
 }
 

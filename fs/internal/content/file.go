@@ -73,7 +73,7 @@ func (f *File) ForgetData(doc archive.ID) {
 	key := cache.Key{Document: doc, Representation: archive.Data}
 	f.Env.Content.Remove(key)
 	f.Env.Facts.Forget(key)
-	f.Env.dataChanged(doc)
+	f.Env.config.DataChanged(doc)
 	if f.Env.Reps.Of(doc) != archive.Data {
 		return
 	}
@@ -226,7 +226,7 @@ func (f *File) Direct(r *cache.Reader, a Access) bool {
 		return false
 	}
 	file := r.Growing()
-	return file != nil && f.Env.reads(file) && r.File() != nil
+	return file != nil && f.Env.config.Reads(file) && r.File() != nil
 }
 
 // wayLocked decides how the first open handle reads r. direct says whether the kernel could read it.

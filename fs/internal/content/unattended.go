@@ -17,7 +17,7 @@ var ErrThumbnail = errno.Refuse(syscall.EACCES, "no document is downloaded for a
 // Unattended returns why a process may not open the document: that would download it for a program
 // that nobody waits for. Cached documents can be read by all.
 func (f *File) Unattended(pid uint32) error {
-	if f.As != nil || f.Env.downloads && f.Env.crawlers {
+	if f.As != nil || f.Env.config.DownloadsForThumbnails && f.Env.config.Crawlers {
 		return nil
 	}
 	doc := f.Document().ID
@@ -25,13 +25,13 @@ func (f *File) Unattended(pid uint32) error {
 	if _, here := f.Env.Content.Trusted(cache.Key{Document: doc, Representation: rep}, f.Trust(rep)); here {
 		return nil
 	}
-	if !f.Env.downloads && callers.Of(pid) == callers.Thumbnailer {
+	if !f.Env.config.DownloadsForThumbnails && callers.Of(pid) == callers.Thumbnailer {
 		return ErrThumbnail
 	}
-	if f.Env.crawlers {
+	if f.Env.config.Crawlers {
 		return nil
 	}
-	if program := callers.CrawlerOf(pid, f.Env.crawlerNames); program != "" {
+	if program := callers.CrawlerOf(pid, f.Env.config.CrawlerNames); program != "" {
 		return errno.Refuse(syscall.EACCES, "no document is downloaded for "+archive.Printable(program)+", a search index, a backup or a virus scanner (--crawlers allows it)")
 	}
 	return nil

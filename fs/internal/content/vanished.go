@@ -112,14 +112,14 @@ func (v *Vanishing) ask(all []vanished) (left []vanished) {
 		if gone.dir != nil {
 			path = gone.dir.PathOf(gone.name)
 		}
-		if !here[gone.doc] && !previews && !v.c.thumbnails.Has(path) {
+		if !here[gone.doc] && !previews && !v.c.config.Thumbnails.Has(path) {
 			continue
 		}
 		_, err := v.c.Service.Archive.Data(v.ctx, gone.doc)
 		switch err = v.c.Service.Answered(err); {
 		case archive.KindOf(err) == archive.KindNotFound:
 			v.c.Content.Kept.Forget(gone.doc)
-			v.c.thumbnails.Remove(path)
+			v.c.config.Thumbnails.Remove(path)
 			v.c.Service.Log.WithField("document", gone.doc).Info("it is not in the archive any more: what was here of it is removed")
 		case archive.Away(err), archive.KindOf(err) == archive.KindUnauthorized, v.ctx.Err() != nil:
 			return all[i:]

@@ -48,7 +48,7 @@ func (n documentAttrs) Subject(ctx context.Context) (xattr.Subject, error) {
 		}
 	}
 	doc := *n.f.Document()
-	if kept, ok := n.f.s.state.Keywords(doc.ID); ok {
+	if kept, ok := n.f.s.State.Keywords(doc.ID); ok {
 		doc.Keywords = slices.Concat(doc.Keywords, Added(doc.Keywords, kept))
 	}
 	s := n.Here()
@@ -117,8 +117,8 @@ func (n documentAttrs) Change(ctx context.Context, a xattr.Attr, value []byte) e
 		if len(keywords) > 0 {
 			keywords = Added(doc.Keywords, keywords)
 		}
-		f.s.state.SetChanged(doc.ID, f.s.Service.Now())
-		return f.s.state.SetKeywords(doc.ID, keywords)
+		f.s.State.SetChanged(doc.ID, f.s.Service.Now())
+		return f.s.State.SetKeywords(doc.ID, keywords)
 	}
 	err := a.Change(ctx, f.s.Service.Archive, &doc, value)
 	switch {
@@ -127,7 +127,7 @@ func (n documentAttrs) Change(ctx context.Context, a xattr.Attr, value []byte) e
 	case err != nil:
 		return f.Missed(err)
 	}
-	f.s.state.SetChanged(doc.ID, f.s.Service.Now())
+	f.s.State.SetChanged(doc.ID, f.s.Service.Now())
 	d.Update(&doc)
 	f.ForgetData(doc.ID)
 	return nil
@@ -262,7 +262,7 @@ func (n dirAttributes) Subject(context.Context) (s xattr.Subject, err error) {
 		}
 	}
 	if known {
-		defaults := n.s.state.Defaults(stateKey(d))
+		defaults := n.s.State.Defaults(stateKey(d))
 		s.Defaults.Attributes = &defaults
 	}
 	return s, nil
@@ -280,11 +280,11 @@ func (n dirAttributes) Change(ctx context.Context, a xattr.Attr, value []byte) e
 	if err := n.s.Folders.MakeNow(ctx, d); err != nil { // its defaults are stored by its id
 		return err
 	}
-	defaults := n.s.state.Defaults(stateKey(d))
+	defaults := n.s.State.Defaults(stateKey(d))
 	if err := (xattr.Draft{Attributes: &defaults}).Set(a, value); err != nil {
 		return err
 	}
-	return n.s.state.SetDefaults(stateKey(d), defaults)
+	return n.s.State.SetDefaults(stateKey(d), defaults)
 }
 
 // send ends the time of grace of everything in and below the directory.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"syscall"
 	"time"
 
@@ -153,7 +154,7 @@ func (v *delivery) SendLocked(ctx context.Context, f *File, up *spool.Upload, d 
 	}
 	if err != nil {
 		v.s.Service.Failures.AddFailed("archive", up, f.Where(), err)
-		return 0, false, errors.Join(err, up.Fail(err.Error(), spool.Failure{}), up.Update(meant)) // a retry asks for what was meant
+		return 0, false, errors.Join(err, up.Fail(err.Error(), false), up.Update(meant)) // a retry asks for what was meant
 	}
 	if later {
 		v.s.queued.Store(time.Now().UnixNano())
@@ -178,7 +179,7 @@ func (v *delivery) sendAgain(ctx context.Context, up *spool.Upload, baseline spo
 				v.s.conclude(ctx, earlier, id)
 				return id, nil
 			}
-			_ = earlier.Fail(err.Error(), spool.Failure{}) // the service is away; else it has failed
+			_ = earlier.Fail(err.Error(), false) // the service is away; else it has failed
 		}
 		if continues(up, earlier) {
 			continued = append(continued, earlier)
@@ -201,7 +202,7 @@ func (v *delivery) meant(d *tree.Dir, edit func(*spool.Record)) func(*spool.Reco
 		edit(r)
 		d.Aim(r)
 		r.Inherit(v.s.Defaults(d))
-		if r.Rest = max(r.Rest, v.s.grace); r.Doubted {
+		if r.Rest = max(r.Rest, v.s.Grace); r.Doubted {
 			r.Rest = max(r.Rest, Doubt)
 		}
 	}
@@ -240,7 +241,7 @@ func (v *delivery) seal(ctx context.Context, up *spool.Upload, meant func(*spool
 // from the nearest directory that has a value for it.
 func (s *Area) Defaults(d *tree.Dir) (all archive.Attributes) {
 	for at := d; at != nil; at = at.Above() {
-		all.Inherit(s.state.Defaults(stateKey(at)))
+		all.Inherit(s.State.Defaults(stateKey(at)))
 	}
 	return all
 }
@@ -339,7 +340,7 @@ func (v *delivery) restedLocked(ctx context.Context, f *File, up *spool.Upload) 
 		f.lastPlaceLocked()
 		v.s.Discard(up)
 		return background.ErrMoot
-	case !v.s.ending.Load() && v.s.repeats.await(up, v.s.Service.Now(), v.s.grace):
+	case !v.s.ending.Load() && v.s.repeats.await(up, v.s.Service.Now(), v.s.Grace):
 		v.s.Queue.Add(up)
 		return background.ErrMoot
 	case err == nil:
@@ -353,7 +354,7 @@ func (v *delivery) restedLocked(ctx context.Context, f *File, up *spool.Upload) 
 // +checklocks:f.Commit
 func (v *delivery) KeepLocked(f *File, up *spool.Upload, why error) {
 	v.s.Service.Failures.AddFailed("archive", up, f.Where(), why)
-	if err := up.Fail(why.Error(), spool.Failure{Visible: true, Incomplete: true}); err != nil {
+	if err := up.Fail(why.Error(), true); err != nil {
 		v.s.Service.Failures.Add("keep as failed", up, f.Where(), err)
 	}
 	v.giveUpLocked(f, up)
@@ -389,18 +390,19 @@ func (v *delivery) ArrivedLocked(ctx context.Context, f *File, up *spool.Upload,
 	if err := up.Open(); err == nil { // a program may open the file while its bytes move
 		defer up.Close() //nolint:errcheck // the bytes are archived
 	}
-	v.s.cacheBytes(up, id)
-	if id == 0 && v.s.Placing.awaits(up, &r) {
-		return // the first listing of its folder finds the document
+	if id == 0 {
+		if !v.s.Placing.awaits(up, &r) { // else the first listing of its folder finds the document
+			f.stayUnlisted()
+		}
+		v.s.Queue.Add(up)
+		return
 	}
-	switch d := f.lastPlaceLocked(); {
-	case d == nil: // recovered and not shown yet
-		v.s.listAgain(&r)
-	case id != 0:
+	v.s.cacheBytes(up, id)
+	if d := f.lastPlaceLocked(); d != nil {
 		v.become(f, d, v.confirmed(&r, id, d), r.Splits())
 		f.detach()
-	case f.stayUnlisted():
-		return
+	} else { // recovered and not shown yet, or not any more
+		v.s.listAgain(&r)
 	}
 	v.s.conclude(ctx, up, id)
 }
@@ -462,8 +464,11 @@ func (v *delivery) become(f *File, d *tree.Dir, doc *archive.Document, others bo
 func (s *Area) cacheBytes(up *spool.Upload, id archive.ID) {
 	r := up.Record()
 	s.Service.Failures.Mend(&r)
-	if id != 0 && r.Had == "" {
-		s.state.SetModified(id, ModifiedOf(&r), r.Changed)
+	if id == 0 || r.Had != "" {
+		return
+	}
+	up.Cached.Do(func() { // a listing may find it at the same moment
+		s.State.SetModified(id, ModifiedOf(&r), r.Changed)
 		key := cache.Key{Document: id, Representation: archive.Original}
 		of := archive.Unlisted
 		if r.Inbox {
@@ -480,9 +485,9 @@ func (s *Area) cacheBytes(up *spool.Upload, id archive.ID) {
 			s.Facts.Learn(key, of, r.Size)
 		}
 		if r.Replace != 0 {
-			s.rewritten(id)
+			s.Rewritten(id)
 		}
-	}
+	})
 }
 
 // conclude ends a confirmed upload: it sets auto-export, which an upload cannot carry, and discards
@@ -509,18 +514,38 @@ func (s *Area) conclude(ctx context.Context, up *spool.Upload, id archive.ID) {
 	s.Discard(up)
 }
 
-// concludeWithoutID concludes an upload that was confirmed without an id. as are the documents that
-// it may be.
-func (s *Area) concludeWithoutID(up *spool.Upload, r *spool.Record, as []archive.ID) {
-	var id archive.ID
-	switch len(as) {
-	case 0:
-		s.Service.Log.Warnf("%s/%s was archived; the service does not list it", archive.Printable(r.Path), archive.Printable(r.Name))
-	case 1: // certain enough for the time, but not for the content cache
-		id = as[0]
-		s.state.SetModified(id, ModifiedOf(r), r.Changed)
+// settle is one attempt of the queue to find the document of an upload that was confirmed without an id, which the next
+// listing shows then. What is not listed for too long has failed in doubt, and keeps its bytes.
+func (s *Area) settle(ctx context.Context, up *spool.Upload) (wait bool, err error) {
+	f := s.Holder(up)
+	f.Commit.Lock()
+	defer f.Commit.Unlock()
+	last := s.Service.Now().After(up.Record().Changed.Add(s.Lag()))
+	as, err := spool.Settle(ctx, up, s.Service.Archive, last)
+	_ = s.Service.Answered(err)
+	r := up.Record()
+	switch id := r.Document; {
+	case up.Removed():
+		return false, background.ErrMoot
+	case err == nil:
+		if s.cacheBytes(up, id); id == 0 && len(as) == 1 { // certain enough for the time, but not for the content cache
+			id = as[0]
+			s.State.SetModified(id, ModifiedOf(&r), r.Changed)
+		}
+		s.listAgain(&r)
+		f.hide()
+		s.conclude(ctx, up, id)
+	case r.State == spool.Confirmed && archive.Away(err):
+		return true, err
+	case r.State == spool.Confirmed:
+		return true, fmt.Errorf("%w so far: %w", err, background.ErrOwn)
+	default:
+		s.Service.Failures.AddFailed("archive", up, f.Where(), err)
+		s.Placing.await(up) // unless it is shown
+		s.Delivery.giveUpLocked(f, up)
+		s.doubts.plan(up, s.Service.Now())
 	}
-	s.conclude(s.People.behalf(context.Background(), up), up, id)
+	return false, err
 }
 
 // listAgain makes the next listing show the document of an upload that has no place in the tree.
@@ -547,7 +572,7 @@ func (v *delivery) abandonLocked(f *File, reason string) {
 		return
 	}
 	v.s.Service.Failures.AddFailed("keep as failed", up, f.Where(), errors.New(reason))
-	if err := up.Fail(reason, spool.Failure{}); err != nil {
+	if err := up.Fail(reason, false); err != nil {
 		v.s.Service.Failures.Add("keep as failed", up, f.Where(), err)
 	}
 	v.giveUpLocked(f, up)

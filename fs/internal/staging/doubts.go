@@ -42,7 +42,7 @@ func (d *doubts) planned(up *spool.Upload, now time.Time) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	r := up.Record()
-	if r.State != spool.Lost && !unanswered(&r) {
+	if !r.State.IsFailed() && !unanswered(&r) {
 		delete(d.looks, up)
 		return false
 	}
@@ -89,7 +89,7 @@ func (d *doubts) continued(up *spool.Upload) (all []*spool.Upload) {
 	r := up.Record()
 	for earlier := range d.looks {
 		was := earlier.Record()
-		if earlier != up && (was.State.IsFailed() || unanswered(&was)) && !was.Incomplete() && was.UID == r.UID && was.Replace == r.Replace &&
+		if earlier != up && (was.State == spool.Lost || unanswered(&was)) && !was.Incomplete() && was.UID == r.UID && was.Replace == r.Replace &&
 			was.Folder == r.Folder && was.DocumentName == r.DocumentName && was.Name == r.Name && was.SHA256 == r.SHA256 && was.EqualAttributes(&r.Attributes) {
 			all = append(all, earlier)
 		}

@@ -139,7 +139,7 @@ func (f *File) MayWrite() error {
 		return nil
 	case f.Archived():
 		return errno.ErrArchived
-	case f.s.Service.Archive.LacksReplace() && !f.s.number: // else it depends on the first change
+	case f.s.Service.Archive.LacksReplace() && !f.s.Number: // else it depends on the first change
 		return errno.ErrNoReplace
 	}
 	return nil
@@ -247,7 +247,7 @@ func (f *File) StaysBeside() bool {
 	f.Mu.Lock()
 	defer f.Mu.Unlock()
 	switch up := f.Up; {
-	case !f.s.number, f.Dir == nil, !f.Dir.InInbox():
+	case !f.s.Number, f.Dir == nil, !f.Dir.InInbox():
 		return false
 	case up == nil:
 		return f.Doc != nil
@@ -325,7 +325,7 @@ func (f *File) mayRewrite(empty bool) error {
 	switch {
 	case f.Document() == nil, f.Archived():
 		return errno.ErrArchived
-	case empty && f.s.number:
+	case empty && f.s.Number:
 		return nil
 	case f.s.Service.Archive.LacksReplace():
 		return errno.ErrNoReplace
@@ -400,11 +400,11 @@ func (f *File) Times() (modified, changed time.Time) {
 		return modified, latest(modified, r.Changed)
 	}
 	doc := f.Document()
-	kept := f.s.state.Times(doc.ID)
+	kept := f.s.State.Times(doc.ID)
 	changed = latest(doc.Created, doc.Archived, kept.Changed)
 	if changed.IsZero() { // the archive has no date, so the first look at it counts
 		changed = f.s.Started
-		f.s.state.SetChanged(doc.ID, changed)
+		f.s.State.SetChanged(doc.ID, changed)
 	}
 	for _, modified = range []time.Time{kept.Modified, doc.Archived, doc.Created, changed} {
 		if !modified.IsZero() {
@@ -428,8 +428,8 @@ func (f *File) SetTime(mtime time.Time, pid uint32) error {
 		})
 	}
 	id := f.Document().ID
-	if here := f.s.state.Times(id).Modified; !here.IsZero() {
-		f.s.state.SetModified(id, mtime, f.s.Service.Now())
+	if here := f.s.State.Times(id).Modified; !here.IsZero() {
+		f.s.State.SetModified(id, mtime, f.s.Service.Now())
 	}
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"slices"
 	"syscall"
 
 	"github.com/archivefs/archivefs/archive"
@@ -174,7 +175,7 @@ func (q *queuedFolders) failIn(up *spool.Upload) error {
 		err = errors.New(WhyWaits(q.s.Spool, &r))
 	}
 	q.s.Service.Failures.AddFailed("archive", up, r.Path+"/"+r.Name, err)
-	return errors.Join(err, up.Fail(err.Error(), spool.Failure{Visible: true}))
+	return errors.Join(err, up.Fail(err.Error(), false))
 }
 
 // Replaced queues the upload now, which makes the folder of d, and forgets the one that was to make it
@@ -255,15 +256,10 @@ type folderMaker struct {
 // Find implements spool.FolderMaker.
 func (m *folderMaker) Find(ctx context.Context) (archive.ID, error) {
 	list, err := m.siblings(ctx)
-	if err != nil {
-		return 0, err
+	if i := slices.IndexFunc(list, func(f archive.Folder) bool { return f.Name == m.name }); i >= 0 {
+		return list[i].ID, err
 	}
-	for _, f := range list {
-		if f.Name == m.name {
-			return f.ID, nil
-		}
-	}
-	return 0, nil
+	return 0, err
 }
 
 func (m *folderMaker) siblings(ctx context.Context) ([]archive.Folder, error) {
@@ -272,14 +268,11 @@ func (m *folderMaker) siblings(ctx context.Context) ([]archive.Folder, error) {
 		return s.Folders, err
 	}
 	boxes, err := m.service.Inboxes(ctx)
-	if err != nil {
-		return nil, err
-	}
 	parent, ok := tree.FindInbox(boxes.Inboxes, m.parent)
-	if !ok {
-		return nil, &archive.Error{Op: "list the inboxes", Kind: archive.KindNotFound}
+	if err == nil && !ok {
+		err = &archive.Error{Op: "list the inboxes", Kind: archive.KindNotFound}
 	}
-	return parent.Children, nil
+	return parent.Children, err
 }
 
 // Make implements spool.FolderMaker.

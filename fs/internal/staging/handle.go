@@ -266,7 +266,7 @@ func (h *Handle) edit(ctx context.Context, empty bool, change func(*spool.Upload
 	if err := f.mayStage(empty); err != nil {
 		return err
 	}
-	ctx, stop := f.s.whileAlive(ctx)
+	ctx, stop := f.s.WhileAlive(ctx)
 	defer stop()
 	if err := lockWhile(ctx, &f.Commit); err != nil {
 		return err

@@ -126,20 +126,15 @@ func (p *placing) placeArchivedLocked(d *tree.Dir, up *spool.Upload, r *spool.Re
 		return
 	}
 	if r.Document == 0 {
-		var found []archive.ID
+		f, found := p.s.Holder(up), false
 		for _, listed := range d.Shown.Documents() {
-			if doc := listed.Entry.Doc.Load(); r.MayBe(doc) {
-				found = append(found, doc.ID)
-			}
+			found = found || r.MayBe(listed.Entry.Doc.Load())
 		}
-		f := p.s.Holder(up)
-		e := tree.NewEntry(names.Numbered(r.Name, d.Shown.Taken), nil, &f.Leaf)
-		switch {
-		case len(found) > 0:
-			p.s.Service.Work.Go(func() { p.s.concludeWithoutID(up, r, found) })
+		switch e := tree.NewEntry(names.Numbered(r.Name, d.Shown.Taken), nil, &f.Leaf); {
+		case found:
+			p.s.Queue.Add(up)
 			return
 		case f.standFor(d, e):
-			e.Keep = p.s.KeepFor()
 			d.Shown.Add(e)
 			d.Late = append(d.Late, &f.Leaf)
 			return
@@ -197,7 +192,7 @@ func (p *placing) looseLocked(d *tree.Dir, up *spool.Upload) {
 	case e == nil || e.Dir != nil:
 	case r.State.InFlight() && e.Doc.Load() != nil && r.MayBe(e.Doc.Load()):
 		d.Shown.Drop(e)
-	case p.s.number && d.InInbox(): // it is newer
+	case p.s.Number && d.InInbox(): // it is newer
 		d.Shown.StepAside(e)
 	}
 	e := tree.NewEntry(names.Numbered(r.Name, d.Shown.Taken), nil, &f.Leaf)
@@ -222,26 +217,20 @@ func (f *File) standFor(d *tree.Dir, e *tree.Entry) bool {
 // several that may be it. Until then the file is late (tree.Dir.Late): it stays in its folder, is read
 // from the spool, and cannot be changed, because it is archived.
 
-// stayUnlisted keeps the confirmed file in its folder, as a late one. It returns false if no folder
-// shows the file.
-func (f *File) stayUnlisted() bool {
+// stayUnlisted keeps the confirmed file in its folder, if one shows it, as a late one.
+func (f *File) stayUnlisted() {
 	d, _ := f.Place()
 	if d == nil {
-		return false
+		return
 	}
 	d.Distrust()
 	d.Mu.Lock()
 	defer d.Mu.Unlock()
 	f.Mu.Lock()
 	defer f.Mu.Unlock()
-	if f.Dir != d {
-		return false
-	}
-	f.Entry.Keep = d.Tree.KeepFor()
-	if !slices.Contains(d.Late, &f.Leaf) {
+	if f.Dir == d && !slices.Contains(d.Late, &f.Leaf) {
 		d.Late = append(d.Late, &f.Leaf)
 	}
-	return true
 }
 
 // ArchivedUnlisted reports whether the file was confirmed and its document is not known yet.
@@ -268,10 +257,9 @@ func (p *placing) Identify(ctx context.Context, d *tree.Dir, list []archive.Docu
 		if up == nil || len(found) == mostIdentified {
 			continue
 		}
-		if r := up.Record(); r.Document == 0 {
-			if ids := p.mayBeLocked(d, &r, docs); len(ids) > 0 {
-				found[up] = ids
-			}
+		r := up.Record()
+		if ids := p.mayBeLocked(d, &r, docs); len(ids) > 0 {
+			found[up] = ids
 		}
 	}
 	d.Mu.Unlock()
@@ -281,6 +269,7 @@ func (p *placing) Identify(ctx context.Context, d *tree.Dir, list []archive.Docu
 		asks.Go(func() error {
 			if id := spool.Identify(ctx, up, p.s.Service.Archive, ids); id != 0 {
 				p.s.cacheBytes(up, id)
+				p.s.Queue.Add(up)
 			}
 			return nil
 		})
@@ -288,8 +277,7 @@ func (p *placing) Identify(ctx context.Context, d *tree.Dir, list []archive.Docu
 	_ = asks.Wait() // none returns an error
 }
 
-// ShowListedLocked drops the late files for which a listing has candidates, and those that no
-// listing has shown for too long. It returns their names.
+// ShowListedLocked drops the late files for which a listing has candidates, of which Area.settle finds the one. It returns their names.
 // +checklocks:d.Mu
 func (p *placing) ShowListedLocked(d *tree.Dir, list []*archive.Document) (stale []string) {
 	late := d.Late
@@ -297,16 +285,15 @@ func (p *placing) ShowListedLocked(d *tree.Dir, list []*archive.Document) (stale
 	for _, l := range late {
 		f := l.Holder.(*File)
 		f.Mu.Lock()
-		if up := f.Up; up != nil { // else its id has become known
+		if up := f.Up; up != nil && f.Dir == d && up.State() == spool.Confirmed { // else its id has become known, or it has failed
 			r := up.Record()
-			found := p.mayBeLocked(d, &r, list)
-			if len(found) == 0 && tree.InstantOf(p.s.Service.Now()) < f.Entry.Keep {
+			if len(p.mayBeLocked(d, &r, list)) == 0 {
 				d.Late = append(d.Late, l)
 			} else {
 				stale = append(stale, f.Entry.Name)
 				d.Shown.Drop(f.Entry)
 				f.Dir = nil // open handles can still read
-				p.s.Service.Work.Go(func() { p.s.concludeWithoutID(up, &r, found) })
+				p.s.Queue.Add(up)
 			}
 		}
 		f.Mu.Unlock()

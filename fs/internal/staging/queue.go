@@ -36,6 +36,8 @@ func (s *Area) tryQueued(ctx context.Context, up *spool.Upload) (wait bool, err 
 		return false, background.ErrMoot // removed or archived meanwhile
 	case r.State.IsFailed(), unanswered(&r) && s.doubts.has(up):
 		return s.resolve(ctx, up)
+	case r.State == spool.Confirmed && !r.Directory:
+		return s.settle(ctx, up)
 	case r.Directory:
 		return s.Folders.attempt(ctx, up)
 	case IsHeldBack(up):

@@ -26,6 +26,9 @@ func Recover(s *Area) {
 			putAway(s, up, &r)
 		case r.State == spool.Confirmed && r.Directory:
 			s.Folders.made(up, r.Document)
+		case r.State == spool.Confirmed && r.Document == 0:
+			s.Placing.await(up)
+			s.Queue.Add(up)
 		case r.State == spool.Confirmed:
 			s.cacheBytes(up, r.Document)
 			s.Service.Work.Go(func() { s.conclude(s.People.behalf(context.Background(), up), up, r.Document) })
@@ -98,8 +101,9 @@ func (s *Area) resolve(ctx context.Context, up *spool.Upload) (wait bool, err er
 		s.doubts.plan(up, s.Service.Now())
 		return false, err
 	}
-	s.cacheBytes(up, id)
-	s.listAgain(&r)
-	s.conclude(ctx, up, id)
+	f := s.Holder(up)
+	f.Commit.Lock()
+	defer f.Commit.Unlock()
+	s.Delivery.ArrivedLocked(ctx, f, up, id)
 	return false, nil
 }

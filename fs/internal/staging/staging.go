@@ -84,18 +84,9 @@ type Area struct {
 	*content.Contents
 	// Keeper keeps contents on this machine. It is set like Contents.
 	Keeper *keep.Keeper
-	Spool  *spool.Spool
-
-	state      *state.Store
-	Async      bool
-	grace      time.Duration
-	number     bool
-	readOnly   bool
-	rewritten  func(doc archive.ID)
-	whileAlive func(ctx context.Context) (alive context.Context, stop func())
-	People     People
-	repeats    repeats
-	doubts     doubts
+	Config
+	repeats repeats
+	doubts  doubts
 
 	Delivery delivery
 	Placing  placing
@@ -124,9 +115,7 @@ const busy = 20 * time.Millisecond
 // New returns an Area in which nothing waits.
 func New(c Config, now func() time.Time) *Area {
 	s := &Area{
-		Spool: c.Spool, state: c.State, Async: c.Async, grace: c.Grace, number: c.Number, readOnly: c.ReadOnly, rewritten: c.Rewritten, whileAlive: c.WhileAlive, People: c.People,
-		waiting: map[folderRef][]*spool.Upload{}, holders: map[string]*File{},
-		queuedDirs: map[string]*tree.Dir{},
+		Config: c, waiting: map[folderRef][]*spool.Upload{}, holders: map[string]*File{}, queuedDirs: map[string]*tree.Dir{},
 	}
 	s.Delivery, s.Placing, s.Folders = delivery{s}, placing{s}, queuedFolders{s}
 	s.Queue = background.New(s.People.queued(s.attempt), s.deliverable, whose, now)
@@ -147,7 +136,7 @@ func (s *Area) Close(ctx context.Context) error {
 
 // MayChange returns EROFS on a read-only mount.
 func (s *Area) MayChange() error {
-	if s.readOnly {
+	if s.ReadOnly {
 		return errno.Refuse(syscall.EROFS, "the mount is read-only")
 	}
 	return nil
@@ -167,10 +156,10 @@ func (s *Area) Record(d *tree.Dir, name string, doc *archive.Document) spool.Rec
 		r.Temporary = true
 	case d.Kind() == tree.LocalDir:
 	case working == names.Doubtful:
-		r.Rest, r.Doubted = max(s.grace, Doubt), true
+		r.Rest, r.Doubted = max(s.Grace, Doubt), true
 	default:
-		r.Rest = s.grace
-		if s.grace > 0 && r.Inbox {
+		r.Rest = s.Grace
+		if s.Grace > 0 && r.Inbox {
 			r.Written = name
 		}
 	}

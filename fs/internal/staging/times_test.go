@@ -26,15 +26,15 @@ func timed(t *testing.T) (s *Area, d *tree.Dir, remount func()) {
 	}
 	s, d = newArea(t, Config{State: open()}, &remotetest.Folder{})
 	t.Cleanup(func() {
-		if err := s.state.Close(); err != nil {
+		if err := s.State.Close(); err != nil {
 			t.Error(err)
 		}
 	})
 	return s, d, func() {
-		if err := s.state.Close(); err != nil {
+		if err := s.State.Close(); err != nil {
 			t.Fatal(err)
 		}
-		s.state = open()
+		s.State = open()
 		s.Started = s.Started.Add(time.Hour)
 	}
 }
@@ -63,7 +63,7 @@ func TestTimesOfADocument(t *testing.T) {
 			doc := c.doc
 			doc.ID = 5
 			if c.kept != (state.Times{}) {
-				s.state.SetModified(doc.ID, c.kept.Modified, c.kept.Changed)
+				s.State.SetModified(doc.ID, c.kept.Modified, c.kept.Changed)
 			}
 			for range 3 {
 				f := NewFile(s, 9, d, tree.NewEntry("a", &doc, nil), &doc, nil)
