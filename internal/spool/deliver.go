@@ -477,12 +477,13 @@ func (d *delivery) numbered(ctx context.Context, id archive.ID) archive.ID {
 	if id == 0 || d.u.rec.Load().SentReplace != 0 || d.u.spool.numbers.Load() {
 		return id
 	}
-	_, err := d.a.Data(ctx, id)
+	data, err := d.a.Data(ctx, id)
 	if archive.KindOf(err) == archive.KindNotFound {
 		d.log.Infof("the service answered with the number %s, which no document has", id)
 		return 0
 	}
 	d.u.spool.numbers.CompareAndSwap(false, err == nil)
+	d.u.spool.keys.CompareAndSwap(false, err == nil && data.ExternalID == d.u.rec.Load().SentID)
 	return id
 }
 

@@ -73,6 +73,8 @@ type Spool struct {
 	later    later
 	// numbers says that an answer to an upload had the number of a document (delivery.numbered).
 	numbers atomic.Bool
+	// keys says that the service shows idempotency keys: what comes back after a crash is found for certain.
+	keys atomic.Bool
 	// silent says that the service does not tell what it made of an e-mail (delivery.others).
 	silent atomic.Bool
 

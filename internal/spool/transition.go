@@ -294,7 +294,7 @@ func (u *Upload) Remove() error {
 	}
 	lasts := u.durable || u.State() == Confirmed
 	r := u.rec.Load()
-	later := r.State == Confirmed // SyncRemovals
+	later := r.State == Confirmed && u.spool.keys.Load() // SyncRemovals
 	err := u.spool.fault(PointRemove)
 	if err == nil {
 		err = u.spool.saw(u.spool.writeRemoval(u.id, lasts && !later || u.content.isInFile()))

@@ -1,6 +1,7 @@
 package staging
 
 import (
+	"slices"
 	"time"
 
 	"github.com/archivefs/archivefs/archive"
@@ -52,12 +53,7 @@ func ModifiedOf(r *spool.Record) time.Time {
 
 // HoldsUploads reports whether a queued folder has uploads in it.
 func HoldsUploads(s *spool.Spool, folder *spool.Upload) bool {
-	for _, inside := range s.List() {
-		if inside.Record().Within == folder.ID() {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(s.List(), func(up *spool.Upload) bool { return up.Record().Within == folder.ID() })
 }
 
 // GoneOn returns when the bytes of a file that was put away are removed.

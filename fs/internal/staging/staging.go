@@ -171,9 +171,7 @@ func (s *Area) Record(d *tree.Dir, name string, doc *archive.Document) spool.Rec
 const Doubt = 10 * time.Second
 
 // Doubts reports whether a file rests because its program may rename it.
-func Doubts(r *spool.Record) bool {
-	return Rests(r) && r.Doubted
-}
+func Doubts(r *spool.Record) bool { return Rests(r) && r.Doubted }
 
 // Create makes the upload of a new file.
 func (s *Area) Create(r spool.Record) (*spool.Upload, error) {
