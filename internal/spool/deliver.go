@@ -146,6 +146,7 @@ type delivery struct {
 	absent bool
 	listed []*archive.Document // what the folder held before it was sent; nil when not listed here
 	had    string              // Record.Had
+	open   []archive.ID        // Record.Open
 }
 
 // deliver runs work as the only delivery of u, if ev is allowed.
@@ -333,7 +334,7 @@ func (d *delivery) prepare(ctx context.Context) error {
 	return u.transitLocked(onSend, as, func(r *Record) {
 		r.SentID, r.SentSHA256 = next.SentID, r.SHA256
 		r.SentName, r.SentFolder, r.SentReplace = r.documentName(), r.Folder, r.Replace
-		r.Split, r.Baseline, r.Refused, r.Reason = next.Split, next.Baseline, false, ""
+		r.Split, r.Baseline, r.Open, r.Refused, r.Reason = next.Split, next.Baseline, nil, false, ""
 		r.Attempts++
 	})
 }
@@ -356,6 +357,9 @@ func (d *delivery) awaitLate(ctx context.Context, doc archive.ID) error {
 // lateReplacement is how long a replacement of the document that was not answered, or was cut
 // off, may still arrive.
 func (s *Spool) lateReplacement(doc archive.ID) (left time.Duration) {
+	if began, crashed := s.crashed[doc]; crashed {
+		left = max(0, began.Add(s.opts.LateBy).Sub(s.opts.Now()))
+	}
 	for _, u := range s.List() {
 		u.mu.Lock()
 		r, doubt := u.rec.Load(), u.doubt
@@ -564,6 +568,9 @@ func (d *delivery) fail(ctx context.Context, err error, doubtful bool) error {
 	u.outcome = fmt.Errorf("upload %s: %w", u.id, err)
 	failed := func(r *Record) {
 		r.Doubtful, r.Rest, r.Reason = doubtful, 0, archive.Printable(err.Error())
+		if len(d.open) > 0 {
+			r.Open = d.open
+		}
 		r.Refused = r.Refused || d.sent > 0 && !queued && !doubtful
 	}
 	if werr := u.transitLocked(ev, synced, failed); werr != nil {

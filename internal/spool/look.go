@@ -66,6 +66,7 @@ func (d *delivery) findOut(ctx context.Context, cause error) verdict {
 				return v
 			}
 		case len(v.open) > 0:
+			d.open = v.open
 			return v
 		default:
 			absent++
@@ -103,6 +104,11 @@ func (d *delivery) look(ctx context.Context) verdict {
 			v.open = append(v.open, doc.ID)
 		}
 	}
+	for _, id := range r.Open { // it may be that wherever it is now
+		if !slices.ContainsFunc(docs, func(doc archive.Document) bool { return doc.ID == id }) {
+			v.open = append(v.open, id)
+		}
+	}
 	return v
 }
 
@@ -126,49 +132,22 @@ func (d *delivery) arrivals(ctx context.Context, r *Record) ([]archive.Document,
 	return append(exact, rest...), nil
 }
 
-// identify finds the id of a document whose upload succeeded without telling it, else 0. A
+// identify finds the id of a document whose upload succeeded without telling it, 0 if that is not certain. A
 // service can list it late, so it is looked for as long as after an end in doubt.
 func (d *delivery) identify(ctx context.Context) archive.ID {
 	p := &d.patience
 	p.start()
 	since := p.now()
 	for {
-		id, late := d.lookForID(context.WithoutCancel(ctx))
+		v := d.looks(context.WithoutCancel(ctx))
 		left := LookFor(p.policy.RetryFor) - p.now().Sub(since)
-		if !late || left <= 0 || !p.pause(ctx, left) {
-			return id
+		switch {
+		case len(v.open) == 1 && v.err == nil && !d.u.rec.Load().Split:
+			return v.open[0]
+		case v.found || v.err != nil || len(v.open) > 0 || left <= 0 || !p.pause(ctx, left):
+			return v.id
 		}
 	}
-}
-
-// lookForID looks once for the document that identify finds. late says that the folder
-// lists none yet that may be the one.
-func (d *delivery) lookForID(ctx context.Context) (id archive.ID, late bool) {
-	r := d.u.rec.Load()
-	docs, err := d.arrivals(ctx, r)
-	if err != nil {
-		d.log.Infof("archived, its id is not known: %v", err)
-		return 0, false
-	}
-	var shown, silent []archive.ID // with its key; without any, and with exactly its name
-	for _, doc := range docs {
-		switch id, err := d.externalID(ctx, doc.ID); {
-		case err != nil:
-			d.log.Infof("archived, its id is not known: %v", err)
-			return 0, false
-		case id == r.SentID:
-			shown = append(shown, doc.ID)
-		case id == "" && doc.Name == r.SentName:
-			silent = append(silent, doc.ID)
-		}
-	}
-	switch {
-	case len(shown) == 1, len(shown) > 1 && r.ExternalID == "":
-		return shown[0], false
-	case len(shown) == 0 && len(silent) == 1 && !r.Split:
-		return silent[0], false
-	}
-	return 0, len(shown)+len(silent) == 0
 }
 
 // lookReplaced compares an inbox document's content with what was sent for it. A document that

@@ -140,6 +140,10 @@ func TestAnswerWithoutAnID(t *testing.T) {
 		{"two new documents, ids hidden", func(f *fakeArchive) {
 			f.hideIDs = true
 			f.script[0].then = func() { f.addLocked(7, "Mahnung.pdf", "", []byte("other"), 0) }
+		}, true},
+		{"two new documents of one content, ids hidden", func(f *fakeArchive) {
+			f.hideIDs = true
+			f.script[0].then = func() { f.addLocked(7, "Mahnung.pdf", "", []byte(billBytes), 0) }
 		}, false},
 		{"listing fails", func(f *fakeArchive) { f.lists = []error{nil, kindErr(archive.KindServer)} }, false},
 		{"data fails", func(f *fakeArchive) { f.data = []error{kindErr(archive.KindServer)} }, false},
@@ -283,5 +287,40 @@ func TestSameName(t *testing.T) {
 		if sameName(tc.a, tc.b) != tc.want || sameName(tc.b, tc.a) != tc.want {
 			t.Errorf("sameName(%q, %q) is not %v both ways", tc.a, tc.b, tc.want)
 		}
+	}
+}
+
+// What may have been it once is not in its folder any more: somebody has moved it, so it may be in the archive, and
+// whoever retries the upload does not make a second one. Where it is listed again and differs, it is sent.
+func TestWhatMayHaveBeenItHasLeftTheFolder(t *testing.T) {
+	for name, comesBack := range map[string]bool{"moved away": false, "moved back, with other content": true} {
+		t.Run(name, func(t *testing.T) {
+			f := newFake(outcome{commit: true, err: kindErr(archive.KindInterrupted)})
+			f.hideIDs = true
+			s, _ := open(t, t.TempDir())
+			u := committed(t, s, lateBill(), billBytes)
+			if _, err := Deliver(t.Context(), u, f, nil); err == nil || u.State() != Lost {
+				t.Fatalf("%v, it is %s", err, u.State())
+			}
+			moved := f.docs
+			f.docs = nil
+			for range 2 { // also after a restart
+				must(t, u.Retry(false))
+				if _, err := Deliver(t.Context(), u, f, nil); !errors.Is(err, errUndecided) || u.State() != Failed || f.sends() != 1 {
+					t.Fatalf("%v, it is %s after %d sends", err, u.State(), f.sends())
+				}
+				s = reopen(t, s)
+				u = again(t, s, u)
+			}
+			if !comesBack {
+				return
+			}
+			moved[0].bytes = []byte("other bytes")
+			f.docs = moved
+			must(t, u.Retry(false))
+			if _, err := Deliver(t.Context(), u, f, nil); err != nil || f.sends() != 2 {
+				t.Fatalf("%v after %d sends", err, f.sends())
+			}
+		})
 	}
 }

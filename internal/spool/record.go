@@ -88,6 +88,8 @@ type Record struct {
 	// Doubtful says that something was sent and may have arrived, so that the archive is
 	// looked at before anything is sent again.
 	Doubtful bool `json:"doubtful,omitempty"`
+	// Open are the documents that may be what was sent, by the last look that could not tell.
+	Open []archive.ID `json:"open,omitempty"`
 	// Refused says that the service said no to what was sent last.
 	Refused  bool `json:"refused,omitempty"`
 	Attempts int  `json:"attempts,omitempty"`
@@ -124,7 +126,7 @@ func (r *Record) clone() Record {
 	c := *r
 	c.Local = slices.Clone(r.Local)
 	c.Attributes = r.CloneAttributes()
-	c.Baseline = slices.Clone(r.Baseline)
+	c.Baseline, c.Open = slices.Clone(r.Baseline), slices.Clone(r.Open)
 	c.Xattrs = maps.Clone(r.Xattrs)
 	for name, value := range c.Xattrs {
 		c.Xattrs[name] = slices.Clone(value)
@@ -139,14 +141,14 @@ func (r *Record) keepOwned(next *Record) {
 	next.Created, next.Changed, next.Size, next.SHA256, next.Unwritten = r.Created, r.Changed, r.Size, r.SHA256, r.Unwritten
 	next.SentID, next.SentName, next.SentFolder = r.SentID, r.SentName, r.SentFolder
 	next.SentReplace, next.SentSHA256 = r.SentReplace, r.SentSHA256
-	next.Split, next.Baseline, next.Doubtful, next.Refused = r.Split, slices.Clone(r.Baseline), r.Doubtful, r.Refused
+	next.Split, next.Baseline, next.Open, next.Doubtful, next.Refused = r.Split, slices.Clone(r.Baseline), slices.Clone(r.Open), r.Doubtful, r.Refused
 	next.Attempts, next.Reason, next.Document, next.Had = r.Attempts, r.Reason, r.Document, r.Had
 }
 
 // forgetSent drops what was known about earlier attempts.
 func (r *Record) forgetSent() {
 	r.SentID, r.SentName, r.SentFolder, r.SentReplace, r.SentSHA256 = "", "", 0, 0, ""
-	r.Split, r.Baseline, r.Doubtful, r.Refused, r.Attempts = false, nil, false, false, 0
+	r.Split, r.Baseline, r.Open, r.Doubtful, r.Refused, r.Attempts = false, nil, nil, false, false, 0
 }
 
 // fail makes r the record of data of size bytes that failed outside a delivery.

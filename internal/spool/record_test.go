@@ -27,7 +27,7 @@ func full() Record {
 		},
 		AutoExport: true, Xattrs: map[string][]byte{"user.x": {0, 255}}, Mtime: at, Stopped: true, Size: 3, SHA256: sum("abc"), Unwritten: 1,
 		SentID: "e", SentName: "d", SentFolder: 7, SentReplace: 3, SentSHA256: sum("abc"), Split: true,
-		Baseline: []archive.ID{1, 2}, Doubtful: true, Refused: true, Attempts: 2, Reason: "r", Document: 9, Had: "h",
+		Baseline: []archive.ID{1, 2}, Open: []archive.ID{3}, Doubtful: true, Refused: true, Attempts: 2, Reason: "r", Document: 9, Had: "h",
 	}
 }
 
@@ -65,7 +65,7 @@ func TestRecordForm(t *testing.T) {
 		`"xattrs":{"user.x":"AP8="},"mtime":"2024-05-06T07:08:09.00000001Z","stopped":true,"size":3,` +
 		`"sha256":"ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad","unwritten":1,"sentId":"e","sentName":"d","sentFolder":7,` +
 		`"sentReplace":3,"sentSha256":"ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad","split":true,"baseline":[1,2],` +
-		`"doubtful":true,"refused":true,"attempts":2,"reason":"r","document":9,"had":"h"}`
+		`"doubtful":true,"open":[3],"refused":true,"attempts":2,"reason":"r","document":9,"had":"h"}`
 	r := full()
 	if b, err := r.encode(); err != nil || string(b) != form {
 		t.Errorf("%v\ngot  %s\nwant %s", err, b, form)

@@ -62,16 +62,22 @@ func (l *left) replay(e journal.Replayed) {
 		u.size = e.Arg
 		l.keep(u, u.pieces.cut(e.Arg))
 	case isGone:
-		l.keep(u, nil)
-		if u.record != nil {
-			l.void = append(l.void, u.record.At)
-		}
-		if u.moved != 0 {
-			l.void = append(l.void, u.moved)
-		}
-		delete(l.uploads, e.Key)
+		l.drop(e.Key)
 	}
 	l.void = append(l.void, e.At)
+}
+
+// drop forgets an upload.
+func (l *left) drop(id string) {
+	u := l.uploads[id]
+	l.keep(u, nil)
+	if u.record != nil {
+		l.void = append(l.void, u.record.At)
+	}
+	if u.moved != 0 {
+		l.void = append(l.void, u.moved)
+	}
+	delete(l.uploads, id)
 }
 
 // keep replaces the pieces of an upload.
@@ -114,7 +120,16 @@ func (s *Spool) recover() error {
 		s.log.Error("the journal of what waits to be archived is damaged: what it does not know for certain has failed, and is not sent by itself")
 	}
 	for id, l := range left.uploads {
-		if !validID(id) || l.record == nil && l.moved == 0 && len(l.pieces) == 0 {
+		switch {
+		case !validID(id), l.record == nil && l.moved == 0 && len(l.pieces) == 0:
+			continue
+		case s.opts.Boot != "" && l.record != nil && !l.record.Current && !l.record.Durable:
+			// The machine crashed before anybody was told anything of it but that the archive has it.
+			s.log.Warnf("upload %s is dropped: the machine stopped while it was written or sent", id)
+			if r, err := l.decode(id); err == nil && r.Replace != 0 {
+				s.crashed[r.Replace] = s.now()
+			}
+			left.drop(id)
 			continue
 		}
 		u := s.load(id, l, l.record == nil || l.record.At < left.damaged)
@@ -160,11 +175,6 @@ func (s *Spool) load(id string, l *leftUpload, doubted bool) *Upload {
 		log.Error(err)
 		now := s.now()
 		return s.loadBroken(Record{Version: recordVersion, ID: id, Name: id, Created: now, Changed: now}, l, err)
-	}
-	crashed := s.opts.Boot != "" && !l.record.Current && !l.record.Durable
-	if crashed {
-		log.Warn(errCrashed)
-		return s.loadBroken(r, l, errCrashed)
 	}
 	if r.State.Written() && !l.whole() {
 		log.Error(errDamaged)
@@ -230,10 +240,6 @@ func take(u *Upload, l *leftUpload) (missing error) {
 	}
 	return missing
 }
-
-// errCrashed says why an upload cannot go on of which the journal may not have all: its record may
-// be older than what was sent, so that it is never sent again, and its bytes may be damaged.
-var errCrashed = errors.New("the machine stopped while it was written or archived: it may be damaged, or in the archive already")
 
 // errMissed says why an upload does not go on by itself whose record is older than damage of the journal: it may have
 // been archived, changed or removed since. Whoever retries it has the archive looked at first.

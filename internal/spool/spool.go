@@ -16,6 +16,7 @@ import (
 	"github.com/sirupsen/logrus"
 	"golang.org/x/sys/unix"
 
+	"github.com/archivefs/archivefs/archive"
 	"github.com/archivefs/archivefs/internal/durable"
 	"github.com/archivefs/archivefs/internal/journal"
 	"github.com/archivefs/archivefs/internal/retry"
@@ -73,6 +74,8 @@ type Spool struct {
 	later    later
 	// numbers says that an answer to an upload had the number of a document (delivery.numbered).
 	numbers atomic.Bool
+	// crashed are documents of which a replacement may have been sent when the machine stopped, and when this run began.
+	crashed map[archive.ID]time.Time
 	// keys says that the service shows idempotency keys: what comes back after a crash is found for certain.
 	keys atomic.Bool
 	// silent says that the service does not tell what it made of an e-mail (delivery.others).
@@ -89,7 +92,7 @@ var ErrLocked = errors.New("the spool is in use by another process")
 // Open takes over the spool in a directory and recovers what the last run left, without
 // asking the archive. The error wraps ErrLocked while another process has the spool.
 func Open(opts Options) (*Spool, error) {
-	s := &Spool{opts: opts.withDefaults(), dir: filepath.Clean(opts.Dir), uploads: map[string]*Upload{}}
+	s := &Spool{opts: opts.withDefaults(), dir: filepath.Clean(opts.Dir), uploads: map[string]*Upload{}, crashed: map[archive.ID]time.Time{}}
 	s.log = s.opts.Log
 	if err := durable.MkdirAll(s.dir, 0o700); err != nil {
 		return nil, fmt.Errorf("open spool: %w", err)

@@ -3,7 +3,6 @@ package spool
 import (
 	"context"
 	"errors"
-	"strings"
 	"syscall"
 	"testing"
 
@@ -102,8 +101,8 @@ func sendTo(answer outcome) func(*Upload) error {
 	}
 }
 
-// The end of the program leaves the records as they are; that of the machine may leave
-// older ones, so that nothing is sent by them.
+// The end of the program leaves the records as they are; that of the machine may leave older ones, of what the
+// archive has, so that nothing is made of them.
 func TestVolatileAfterARestart(t *testing.T) {
 	for _, state := range []State{Created, Committed, Sending} {
 		for _, boot := range []string{"one", "two"} {
@@ -119,22 +118,17 @@ func TestVolatileAfterARestart(t *testing.T) {
 				} else {
 					s = reopen(t, s, on(boot))
 				}
-				u = again(t, s, u)
-				if boot == "one" {
-					if want := map[State]State{Created: Lost, Committed: Committed, Sending: Sending}[state]; u.State() != want || !isDurable(u) {
-						t.Errorf("it is %s, durable is %v; want %s, durable", u.State(), isDurable(u), want)
+				if boot == "two" {
+					s = reopen(t, s, on(boot))
+					if list := s.List(); len(list) > 0 {
+						t.Errorf("it is there: %+v", list[0].Record())
 					}
 					return
 				}
-				wantState(t, u, Unusable)
-				if r := u.Record(); r.Name != lateBill().Name || !strings.Contains(r.Reason, "machine stopped") {
-					t.Errorf("%+v", r)
+				u = again(t, s, u)
+				if want := map[State]State{Created: Lost, Committed: Committed, Sending: Sending}[state]; u.State() != want || !isDurable(u) {
+					t.Errorf("it is %s, durable is %v; want %s, durable", u.State(), isDurable(u), want)
 				}
-				wantContent(t, u, []byte(billBytes))
-				if u.Retry(true) == nil || u.Reopen() == nil {
-					t.Error("it can be sent again, although it may have arrived")
-				}
-				must(t, u.Remove())
 			})
 		}
 	}

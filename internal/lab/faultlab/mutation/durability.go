@@ -168,7 +168,7 @@ func spooling() []Mutation {
 		},
 		{
 			Name: "what was removed comes back out of the journal", File: "internal/spool/recover.go",
-			Old: "delete(l.uploads, e.Key)", New: "_ = e.Key", Async: true,
+			Old: "delete(l.uploads, id)", New: "_ = id", Async: true,
 			Focus: history.Focus{Kinds: slices.Repeat([]history.Kind{history.Remove}, 16), Service: history.Full, Session: queued().Session},
 		},
 		{
