@@ -1,7 +1,9 @@
 package spool
 
 import (
+	"bytes"
 	"cmp"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -141,5 +143,49 @@ func TestWhatMissesARecordIsLookedFor(t *testing.T) {
 				t.Errorf("it is %s, %d documents, %v; want %s, %d", u.State(), len(f.docs), err, tt.want, tt.docs)
 			}
 		})
+	}
+}
+
+// What lost the record that made it durable, or a bit of it, is kept after a crash of the machine, too, and is not sent by
+// what is left.
+func TestWhatMissesItsDurableRecordIsKept(t *testing.T) {
+	for name, damage := range map[string]func([]byte, int){
+		"a bit of it": func(b []byte, at int) { b[at+len(`"folder":`)] ^= 1 }, // another number
+		"all of it":   func(b []byte, at int) { clear(b[at/4096*4096:][:4096]) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, _ := open(t, t.TempDir(), on("one"))
+			u := create(t, s, lateBill(), billBytes)
+			must(t, u.Update(func(r *Record) { r.Mtime = r.Created })) // not durable
+			must(t, enqueue(u))
+			var file string
+			var was []byte
+			for _, path := range get(filepath.Glob(filepath.Join(s.dir, "log.*")))(t) {
+				if b := get(os.ReadFile(path))(t); bytes.Contains(b, []byte(`"state":"queued"`)) {
+					file, was = path, b
+				}
+			}
+			end := len(bytes.TrimRight(was, "\x00"))
+			damage(was, bytes.LastIndex(was, []byte(`"folder":`)))
+			queuedWith(t, s, "behind it")
+			queuedWith(t, s, "and behind that") // which says that it was durable up to there
+			f := get(os.OpenFile(file, os.O_WRONLY, 0))(t)
+			_, err := f.WriteAt(was[:end], 0)
+			must(t, errors.Join(err, f.Close()))
+			s = reopen(t, s, on("two"))
+			u = again(t, s, u)
+			wantData(t, u, billBytes)
+			if u.State().InQueue() {
+				t.Errorf("it is %s", u.State())
+			}
+		})
+	}
+}
+
+func get[T any](v T, err error) func(testing.TB) T {
+	return func(t testing.TB) T {
+		t.Helper()
+		must(t, err)
+		return v
 	}
 }

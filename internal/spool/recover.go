@@ -43,7 +43,9 @@ func (l *left) replay(e journal.Replayed) {
 		if u.record != nil {
 			l.void = append(l.void, u.record.At)
 		}
-		e.Body, _ = e.Whole()
+		if body, whole := e.Whole(); whole {
+			e.Body = body
+		}
 		u.record = &e
 		return
 	case isBytes:
@@ -104,7 +106,7 @@ func (u *leftUpload) whole() bool {
 
 // decode reads the record of the upload id.
 func (u *leftUpload) decode(id string) (Record, error) {
-	if u.record == nil {
+	if u.record == nil || u.record.Body == nil {
 		return Record{}, errors.New("its record is lost")
 	}
 	return decode(u.record.Body, id)
@@ -123,7 +125,7 @@ func (s *Spool) recover() error {
 		switch {
 		case !validID(id), l.record == nil && l.moved == 0 && len(l.pieces) == 0:
 			continue
-		case s.opts.Boot != "" && l.record != nil && !l.record.Current && !l.record.Durable:
+		case s.opts.Boot != "" && l.record != nil && !l.record.Current && !l.record.Durable && l.record.At >= left.damaged:
 			// The machine crashed before anybody was told anything of it but that the archive has it.
 			s.log.Warnf("upload %s is dropped: the machine stopped while it was written or sent", id)
 			if r, err := l.decode(id); err == nil && r.Replace != 0 {

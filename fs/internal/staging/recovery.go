@@ -26,13 +26,10 @@ func Recover(s *Area) {
 			putAway(s, up, &r)
 		case r.State == spool.Confirmed && r.Directory:
 			s.Folders.made(up, r.Document)
-		case r.State == spool.Confirmed && r.Document == 0:
-			s.Placing.await(up)
-			s.Queue.Add(up)
-		case r.State == spool.Confirmed:
+		case r.State == spool.Confirmed && r.Document != 0:
 			s.cacheBytes(up, r.Document)
 			s.Service.Work.Go(func() { s.conclude(s.People.behalf(context.Background(), up), up, r.Document) })
-		case r.State.InQueue():
+		case r.State.InQueue(), r.State == spool.Confirmed:
 			s.Placing.await(up)
 			if r.Written != "" {
 				s.repeats.note(up)
