@@ -54,7 +54,7 @@ func (r *repeats) note(up *spool.Upload) {
 }
 
 // forget forgets an upload that is no more; one that the archive has only when there is none before it.
-func (r *repeats) forget(up *spool.Upload, now time.Time) {
+func (r *repeats) forget(up *spool.Upload) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	p, known := r.places[up]
@@ -62,9 +62,7 @@ func (r *repeats) forget(up *spool.Upload, now time.Time) {
 		return
 	}
 	if up.State() == spool.Confirmed {
-		record := up.Record()
-		record.Changed = now
-		r.archived = append(r.archived[max(0, len(r.archived)-255):], record)
+		r.archived = append(r.archived[max(0, len(r.archived)-255):], up.Record())
 	}
 	all := r.at[p]
 	for i := 0; i < len(all); {

@@ -207,7 +207,7 @@ func (s *Area) letGo(up *spool.Upload) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.holders, up.ID())
-	s.repeats.forget(up, s.Service.Now())
+	s.repeats.forget(up)
 	s.doubts.forget(up)
 }
 
