@@ -127,10 +127,9 @@ func (s *Spool) recover() error {
 			continue
 		case s.opts.Boot != "" && l.record != nil && !l.record.Current && !l.record.Durable && l.record.At >= left.damaged:
 			// The machine crashed before anybody was told anything of it but that the archive has it.
-			s.log.Warnf("upload %s is dropped: the machine stopped while it was written or sent", id)
-			if r, err := l.decode(id); err == nil && r.Replace != 0 {
-				s.crashed[r.Replace] = s.now()
-			}
+			r, _ := l.decode(id)
+			s.log.WithField("upload", id).Warnf("%s/%s: the machine stopped while it was written or sent, so nothing of it is kept here", archive.Printable(r.Path), archive.Printable(r.Name))
+			s.crashed[r.Replace] = s.now() // of no document: nobody waits for that (awaitLate)
 			left.drop(id)
 			continue
 		}
