@@ -69,6 +69,13 @@ func must(t testing.TB, err error) {
 	}
 }
 
+func must1[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
 func numbered(from, to int) (all []string) {
 	for n := from; n < to; n++ {
 		all = append(all, fmt.Sprintf("%d %s", n, strings.Repeat("x", n*97%9000)))
@@ -328,6 +335,40 @@ func TestAnOldEntryIsMoved(t *testing.T) {
 		t.Error("the old entry is lost")
 	} else {
 		must(t, l.Close())
+	}
+}
+
+// Once a log is closed its directory may belong to another process: nothing is emptied, and what is appended is refused.
+func TestNothingIsWrittenAfterTheEnd(t *testing.T) {
+	dir := t.TempDir()
+	l := open(t, dir, "one")
+	kept := l.append(t, "kept")
+	for l.number < few { // the next segment has the oldest one emptied
+		for _, body := range numbered(0, 5) {
+			l.Release(l.append(t, body).At)
+		}
+	}
+	for range 3 {
+		l.append(t, strings.Repeat("x", testSize*3/4)) // leaves no room
+	}
+	must(t, l.Settle())
+	l.mu.Lock()
+	l.stuck, l.active = false, false
+	l.mu.Unlock()
+	l.moved = nil
+	must(t, l.Close())
+	l.work.Wait()
+	if len(l.moved) != 0 {
+		t.Errorf("the end of the log had segments emptied before %v", l.moved)
+	}
+	names := func() string { return fmt.Sprint(must1(os.ReadDir(dir))) }
+	before := names()
+	if w, err := l.Append(Entry{Key: "key", Body: []byte("late")}); !errors.Is(err, os.ErrClosed) {
+		t.Errorf("appended at %v: %v", w, err)
+	}
+	l.Release(kept.At)
+	if after := names(); after != before {
+		t.Errorf("the files were %s, and are %s", before, after)
 	}
 }
 

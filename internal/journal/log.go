@@ -73,7 +73,7 @@ type Options struct {
 	Log  logrus.FieldLogger
 }
 
-// Log is an append-only log. Its methods may be called concurrently, but none after Close.
+// Log is an append-only log. Its methods may be called concurrently. After Close an Append fails with os.ErrClosed.
 type Log struct {
 	o       Options
 	work    sync.WaitGroup
@@ -99,6 +99,7 @@ type Log struct {
 	// moving says that the oldest segment is being emptied, and stuck that this failed since one was begun.
 	moving bool // +checklocks:mu
 	stuck  bool // +checklocks:mu
+	closed bool // +checklocks:mu
 }
 
 // Open opens the log in a directory, and replays what an earlier run left.
@@ -235,10 +236,18 @@ func judge(segments []*segment, boot string) (kept [][]found, damaged []Pos, syn
 
 // Append writes an entry. It survives an end of the program.
 func (l *Log) Append(e Entry) (Written, error) {
-	p := l.buffers.Get().(*[]byte) // of New
-	defer l.buffers.Put(p)
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	return l.append(e)
+}
+
+// +checklocks:l.mu
+func (l *Log) append(e Entry) (Written, error) {
+	if l.closed {
+		return Written{}, fmt.Errorf("journal: %w", os.ErrClosed)
+	}
+	p := l.buffers.Get().(*[]byte) // of New
+	defer l.buffers.Put(p)
 	n := padded(int64(atKey + len(e.Key) + len(e.Body)))
 	s, err := l.room(n)
 	if err != nil {
@@ -357,6 +366,11 @@ func (l *Log) find(at Pos) *segment {
 func (l *Log) Sync(at Pos) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	return l.syncTo(at)
+}
+
+// +checklocks:l.mu
+func (l *Log) syncTo(at Pos) error {
 	for {
 		switch s := l.find(at); {
 		case s == nil, s.synced > at.offset():
@@ -497,13 +511,20 @@ func (l *Log) empty() {
 	})
 }
 
-// Scrub removes all that was appended so far, durably, once Move has dealt with it.
-func (l *Log) Scrub() error {
+// hold waits until nothing is being emptied, and leaves it so.
+func (l *Log) hold() {
 	l.mu.Lock()
-	for l.moving {
+	defer l.mu.Unlock()
+	for l.moving && !l.closed {
 		l.changed.Wait()
 	}
 	l.moving = true
+}
+
+// Scrub removes all that was appended so far, durably, once Move has dealt with it.
+func (l *Log) Scrub() error {
+	l.hold()
+	l.mu.Lock()
 	number := l.number
 	if l.active {
 		l.settle(l.segments[len(l.segments)-1])
@@ -538,23 +559,24 @@ func (l *Log) dropSpare() (err error) {
 	return err
 }
 
-// Close makes all entries durable and closes the files. Those that nothing needs are removed.
+// Close makes all entries durable and closes the files, which may belong to another process from then on. Those that
+// nothing needs are removed.
 func (l *Log) Close() error {
+	l.hold()
 	err := l.Settle()
 	l.mu.Lock()
+	defer l.mu.Unlock()
 	l.active = false
 	if err == nil {
 		l.settleFree()
 	}
-	some := len(l.segments) > 0
-	l.mu.Unlock()
-	if err == nil && some { // say that all before it is durable
-		if _, err = l.Append(Entry{Void: true}); err == nil {
-			err = l.SyncAll()
-		}
+	if err == nil && len(l.segments) > 0 { // say that all before it is durable
+		_, err = l.append(Entry{Void: true})
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
+	l.closed = true
+	if err == nil {
+		err = l.syncTo(l.end - 1)
+	}
 	err = errors.Join(err, l.dropSpare())
 	l.closeFiles()
 	return err
@@ -562,6 +584,7 @@ func (l *Log) Close() error {
 
 // Abandon closes the files as the end of the program does.
 func (l *Log) Abandon() {
+	l.hold()
 	l.work.Wait()
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -572,7 +595,7 @@ func (l *Log) Abandon() {
 func (l *Log) closeFiles() {
 	closeAll(l.segments)
 	closeAll(l.spare)
-	l.segments, l.spare, l.active = nil, nil, false
+	l.segments, l.spare, l.active, l.closed = nil, nil, false, true
 }
 
 // Read replays the entries of the log in a directory, and changes nothing. A process may be using the log. Their bodies
