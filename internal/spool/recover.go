@@ -131,6 +131,9 @@ func (s *Spool) recover() error {
 			s.log.WithField("upload", id).Warnf("%s/%s: the machine stopped while it was written or sent, so nothing of it is kept here", archive.Printable(r.Path), archive.Printable(r.Name))
 			s.crashed[r.Replace] = s.now() // of no document: nobody waits for that (awaitLate)
 			left.drop(id)
+			if err := s.writeRemoval(id, false); err != nil {
+				s.log.Warn(err)
+			}
 			continue
 		}
 		u := s.load(id, l, l.record == nil || l.record.At < left.damaged)

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/internal/journal"
 )
 
 // on names the run of the machine.
@@ -122,6 +123,13 @@ func TestVolatileAfterARestart(t *testing.T) {
 					s = reopen(t, s, on(boot))
 					if list := s.List(); len(list) > 0 {
 						t.Errorf("it is there: %+v", list[0].Record())
+					}
+					left := newLeft()
+					done, err := journal.Read(s.dir, left.replay)
+					must(t, err)
+					done()
+					if len(left.uploads) > 0 {
+						t.Error("the next start finds it again")
 					}
 					return
 				}
