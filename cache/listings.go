@@ -317,9 +317,9 @@ func (it *item[V]) expire() {
 	it.err = nil
 }
 
-// saveAfter is how long changes stay beside the answer. To pack them with it costs as much as the answer is
-// long, which a change does not.
-const saveAfter = time.Minute
+// saveAfter is how long changes stay beside the answer: a killed program forgets them. To pack them with it costs as much
+// as the answer is long, which a change does not.
+const saveAfter = 10 * time.Second
 
 // Update changes the answer of key without a fetch: it was changed here, and nobody has to ask what it is
 // now. The answer keeps its age and gets a new serial. Answers to requests in flight may be older than the
