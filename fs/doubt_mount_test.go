@@ -86,7 +86,7 @@ func TestAnUploadInDoubtIsRepeated(t *testing.T) {
 			wantNames(t, dir)
 			f.lost(m, filepath.Join(dir, "a.txt"))
 			must(t, tt.repeat(m, filepath.Join(dir, "a.txt")))
-			heals(t, "nothing is left", func() bool { return len(m.uploads()) == 0 })
+			heals(t, "nothing is left", func() bool { return m.fs.Status().Uploads.Bytes == 0 }) // what is confirmed is listed no more, and not yet gone
 			if got := f.holds(f.letters); !slices.Equal(got, []string{"a.txt=Inhalt"}) {
 				t.Errorf("the service has %q", got)
 			}
@@ -148,7 +148,7 @@ func TestAFileThatWasCutOffIsCopiedAgain(t *testing.T) {
 			if err := <-written; err != nil {
 				t.Error(err)
 			}
-			heals(t, "nothing is left", func() bool { return len(m.uploads()) == 0 })
+			heals(t, "nothing is left", func() bool { return m.fs.Status().Uploads.Bytes == 0 })
 			if got := f.holds(f.letters); !slices.Equal(got, []string{"a.txt=Inhalt"}) {
 				t.Errorf("the service has %q", got)
 			}
@@ -184,7 +184,7 @@ func TestARefusedFileThatIsCopiedAgainIsOneUpload(t *testing.T) {
 	for _, u := range list {
 		must(t, m.retryNow(u))
 	}
-	heals(t, "nothing is left", func() bool { return len(m.uploads()) == 0 })
+	heals(t, "nothing is left", func() bool { return m.fs.Status().Uploads.Bytes == 0 })
 	if s := m.fs.Status(); s.Health != fs.HealthOK {
 		t.Errorf("the status is %+v", s)
 	}
