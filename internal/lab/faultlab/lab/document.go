@@ -142,7 +142,7 @@ func (s *session) over(a history.Action) {
 		return
 	}
 	f.Replacement, f.Replaces = true, sha256.Sum256(d.files[len(d.files)-1].Content)
-	f.Took = w.moved == audit.OK
+	f.Took = w.seen && w.moved == audit.OK // else the archive may have two documents of one name
 	place := audit.Place{}
 	place.Folder, place.Name = d.place()
 	f.Places = []audit.Place{place}
@@ -163,6 +163,7 @@ type witness struct {
 	action history.Action // of which it tells
 	// made and moved are the answers of Made and Moved.
 	made, moved audit.Told
+	seen        bool
 }
 
 func (w *witness) see(e writer.Event) {
@@ -184,6 +185,8 @@ func (w *witness) see(e writer.Event) {
 		}
 	case writer.Made:
 		w.made = w.told(e)
+	case writer.Seen:
+		w.seen = true
 	case writer.Moved:
 		w.moved = w.told(e)
 		if w.moved == audit.OK && w.action.Kind == history.Move {

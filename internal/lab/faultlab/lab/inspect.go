@@ -119,9 +119,10 @@ func (r *run) takeStock(late bool) {
 	for _, p := range r.proxy.Passed() {
 		r.outcome.Passed = append(r.outcome.Passed, audit.Passed{Sum: p.Sum, Time: p.Time})
 	}
-	documents := map[string]audit.Sum{}
+	documents := map[string][]audit.Sum{} // of one name may be several
 	for _, d := range r.outcome.Archive {
-		documents[path.Join(d.Folder, d.Name)] = d.Sum
+		name := path.Join(d.Folder, d.Name)
+		documents[name] = append(documents[name], d.Sum)
 	}
 	for _, k := range r.outcome.Kept {
 		delete(documents, k.Name) // accepted, and failed later: its folder shows the new bytes
@@ -130,12 +131,12 @@ func (r *run) takeStock(late bool) {
 		delete(documents, name) // so it does of what was cut off before it replaced a document
 	}
 	for name, content := range r.found.Files {
-		sum, archived := documents[name]
+		sums, archived := documents[name]
 		switch {
 		case !archived:
 			r.outcome.Local = append(r.outcome.Local, audit.Local{Name: name, Content: content})
 		case r.h.Service.Originals() && !late:
-			r.outcome.Reads = append(r.outcome.Reads, audit.Read{What: "a look at " + name, Got: sha256.Sum256(content), Want: []audit.Sum{sum}})
+			r.outcome.Reads = append(r.outcome.Reads, audit.Read{What: "a look at " + name, Got: sha256.Sum256(content), Want: sums})
 		}
 	}
 }

@@ -42,6 +42,7 @@ const (
 	Closing Mark = "closing" // all is written, the last step begins
 	ReadIt  Mark = "read"    // it read Event.Sum
 	Tagged  Mark = "tagged"  // Event.Errno was the answer of setting the keyword
+	Seen    Mark = "seen"    // the document that the rename is to replace is there: an old listing may not have it
 	Moved   Mark = "moved"   // Event.Errno was the answer of the rename after the close
 	Gone    Mark = "gone"    // Event.Errno was the answer of the removal after the close
 	Leaving Mark = "leaving" // the removal begins

@@ -63,6 +63,9 @@ func (p *process) op(o *history.Op, content []byte) error {
 // over writes a file in the inbox and renames it over a document.
 func (p *process) over() error {
 	return p.createAnd(func() {
+		if _, err := os.Stat(p.to()); err == nil {
+			p.say(Event{Mark: Seen})
+		}
 		p.say(Event{Mark: Opening})
 		p.say(outcome(Moved, step("rename", os.Rename(p.path(), p.to()))))
 	})
