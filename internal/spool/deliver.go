@@ -77,11 +77,10 @@ func DeliverWith(ctx context.Context, u *Upload, a Archive, baseline Baseline, p
 }
 
 // Resolve finds out, without sending anything, what became of an upload that an earlier
-// run had begun to send: it becomes confirmed when the archive has it, else failed. While the
-// service is away it stays what it was, with the reason. One that failed in doubt is looked for once, and
-// stays what it was unless it is found.
-func Resolve(ctx context.Context, u *Upload, a Archive) (archive.ID, error) {
-	p := Policy{RetryFor: u.spool.opts.RetryFor, Queue: true}
+// run had begun to send: it becomes confirmed when the archive has it, else failed. With wait it stays what it was while
+// the service is away, with the reason. One that failed in doubt is looked for once, and stays what it was unless it is found.
+func Resolve(ctx context.Context, u *Upload, a Archive, wait bool) (archive.ID, error) {
+	p := Policy{RetryFor: u.spool.opts.RetryFor, Queue: wait}
 	return deliver(ctx, u, p, onLook, func(d *delivery) (archive.ID, error) {
 		d.a = a
 		return d.withData(ctx, d.resolve)

@@ -3,6 +3,7 @@ package spool
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -235,7 +236,7 @@ func TestResolveSendsNothing(t *testing.T) {
 		f.lists = nil
 		s = reopen(t, s)
 		u = again(t, s, u)
-		id, err := Resolve(t.Context(), u, f)
+		id, err := Resolve(t.Context(), u, f, true)
 		if f.sends() != 1 {
 			t.Fatal("it was sent again")
 		}
@@ -248,7 +249,7 @@ func TestResolveSendsNothing(t *testing.T) {
 	}
 	s, _ := open(t, t.TempDir())
 	u := committed(t, s, lateBill(), billBytes)
-	if _, err := Resolve(t.Context(), u, newFake()); err == nil || u.Record().State != Lost || u.Record().Doubtful {
+	if _, err := Resolve(t.Context(), u, newFake(), true); err == nil || u.Record().State != Lost || u.Record().Doubtful {
 		t.Fatalf("never sent: %v, %+v", err, u.Record())
 	}
 }
@@ -264,7 +265,7 @@ func TestResolveOfWhatFailedInDoubt(t *testing.T) {
 			t.Fatal("no doubt")
 		}
 		before, listed := u.Record(), f.listed
-		id, err := Resolve(t.Context(), u, f)
+		id, err := Resolve(t.Context(), u, f, true)
 		if f.sends() != 1 || f.listed != listed+1 {
 			t.Errorf("%d sends, %d listings", f.sends(), f.listed-listed)
 		}
@@ -273,6 +274,23 @@ func TestResolveOfWhatFailedInDoubt(t *testing.T) {
 			t.Errorf("document %d, %v, %s", id, err, r.State)
 		case !arrived && (err == nil || r.State != Lost || !r.Doubtful || r.Reason != before.Reason):
 			t.Errorf("%v, %+v", err, r)
+		}
+	}
+}
+
+// While the service is away an upload waits for it, unless somebody else waits for the upload: for a moment in which it
+// could be sent beside another one there is no room.
+func TestResolveWhileTheServiceIsAway(t *testing.T) {
+	for wait, want := range map[bool]State{true: Sending, false: Lost} {
+		s, _ := open(t, t.TempDir())
+		f := newFake(outcome{err: kindErr(archive.KindInterrupted)})
+		u := committed(t, s, lateBill(), billBytes)
+		_, _ = DeliverWith(t.Context(), u, f, nil, Policy{Attempts: 1, Queue: true})
+		s = reopen(t, s)
+		u = again(t, s, u)
+		f.lists = slices.Repeat([]error{kindErr(archive.KindServer)}, 100)
+		if _, err := Resolve(t.Context(), u, f, wait); err == nil || u.State() != want || !u.rec.Load().inDoubt() || f.sends() != 1 {
+			t.Errorf("wait %v: %v, %s, sent %d times", wait, err, u.State(), f.sends())
 		}
 	}
 }

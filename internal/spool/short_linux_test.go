@@ -265,7 +265,7 @@ func (w *world) sendOn(u *Upload) (err error) {
 			_, err = DeliverWith(context.Background(), u, w.archive, nil, Policy{RetryFor: time.Second, Attempts: 1, Queue: true})
 		}
 	case r.State == Committed, r.State == Sending:
-		_, _ = Resolve(context.Background(), u, w.archive) // it is lost if it is not found
+		_, _ = Resolve(context.Background(), u, w.archive, true) // it is lost if it is not found
 	case r.State.IsFailed() && r.State != Unusable && !r.Incomplete():
 		err = u.Retry(false)
 	case r.State.Written() && r.State != Local:

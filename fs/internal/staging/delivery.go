@@ -175,11 +175,10 @@ func (v *delivery) sendAgain(ctx context.Context, up *spool.Upload, baseline spo
 	var continued []*spool.Upload
 	for _, earlier := range v.s.doubts.continued(up) {
 		if was := earlier.Record(); unanswered(&was) {
-			if id, err = spool.Resolve(ctx, earlier, v.s.Service.Archive); err == nil {
+			if id, err = spool.Resolve(ctx, earlier, v.s.Service.Archive, false); err == nil {
 				v.s.conclude(ctx, earlier, id)
 				return id, nil
 			}
-			_ = earlier.Fail(err.Error(), false) // the service is away; else it has failed
 		}
 		if continues(up, earlier) {
 			continued = append(continued, earlier)

@@ -85,7 +85,7 @@ func putAway(s *Area, up *spool.Upload, r *spool.Record) {
 // again for one that failed in doubt.
 func (s *Area) resolve(ctx context.Context, up *spool.Upload) (wait bool, err error) {
 	was := up.State()
-	id, err := spool.Resolve(ctx, up, s.Service.Archive)
+	id, err := spool.Resolve(ctx, up, s.Service.Archive, true)
 	_ = s.Service.Answered(err)
 	r := up.Record()
 	if unanswered(&r) {
