@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -95,3 +96,39 @@ func (s *Store) removeFile(name string) error {
 
 // path is the file of a login.
 func (s *Store) path(name string) string { return filepath.Join(s.Dir, url.PathEscape(name)+".json") }
+
+// Directory returns the credential of that name which the service manager passed
+// (LoadCredential=, systemd.exec(5)); empty when it passed none.
+func Directory(name string) (string, error) {
+	dir := os.Getenv("CREDENTIALS_DIRECTORY")
+	if dir == "" {
+		return "", nil
+	}
+	secret, err := config.ReadSecret(filepath.Join(dir, name))
+	if errors.Is(err, os.ErrNotExist) {
+		return "", nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("credential %s of the service manager: %w", name, err)
+	}
+	return secret, nil
+}
+
+// Login is what login keeps for an archive. Printing it in any way but as JSON, which is for
+// the store, shows no secret.
+type Login struct {
+	// Service is the address that the credentials are for: they are sent to no other.
+	Service  string `json:"service"`
+	APIKey   string `json:"apiKey"`
+	CloudID  string `json:"cloudId,omitempty"`
+	User     string `json:"user,omitempty"`
+	Password string `json:"password,omitempty"`
+	// Identity is whose the credentials are by the user's word (login --replaces); empty for nobody's else.
+	Identity string `json:"identity,omitempty"`
+}
+
+// Format writes whose credentials they are, whatever the verb.
+func (l Login) Format(f fmt.State, _ rune) {
+	// A fmt.State does not fail; what is behind it reports its own errors.
+	_, _ = io.WriteString(f, "login at "+l.Service)
+}

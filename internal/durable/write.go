@@ -1,9 +1,14 @@
 package durable
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
+
+	"golang.org/x/sys/unix"
 )
 
 // WriteFile replaces the file path with one that holds data and has exactly the
@@ -62,4 +67,81 @@ func Rename(oldPath, newPath string) error {
 		return nil
 	}
 	return SyncDir(oldDir)
+}
+
+// prefix begins the name of every temporary file.
+const prefix = ".tmp-"
+
+// CreateTemp creates a temporary file in dir, open for reading and writing, with
+// permissions 0600. It ends in Publish or in Discard.
+func CreateTemp(dir string) (*os.File, error) {
+	f, err := os.CreateTemp(dir, prefix+"*")
+	if err != nil {
+		return nil, fmt.Errorf("create temporary file: %w", err)
+	}
+	return f, nil
+}
+
+// Discard closes and removes the temporary file f and returns cause, so that a failure
+// reads `return Discard(f, err)`. What cannot be removed is left to Sweep. A file that
+// Publish has renamed is only closed.
+func Discard(f *os.File, cause error) error {
+	_ = f.Close()
+	_ = os.Remove(f.Name())
+	return cause
+}
+
+// IsTemp reports whether name, without a directory, is one of a temporary file.
+func IsTemp(name string) bool { return strings.HasPrefix(name, prefix) }
+
+// Sweep removes the temporary files that a crash left in dir itself, not those in
+// directories below it. The caller must own dir: a temporary file that another process is
+// about to publish would go too. A dir that does not exist holds none.
+func Sweep(dir string) error {
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("sweep temporary files: %w", err)
+	}
+	var failed error
+	for _, e := range entries {
+		if e.IsDir() || !IsTemp(e.Name()) {
+			continue
+		}
+		if err := os.Remove(filepath.Join(dir, e.Name())); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			failed = errors.Join(failed, fmt.Errorf("sweep temporary files: %w", err))
+		}
+	}
+	return failed
+}
+
+// OpenFile is os.OpenFile for a regular file. Package os tries to have each file polled, which no
+// regular file can be, and takes five more system calls to find that out.
+func OpenFile(path string, flag int, perm os.FileMode) (*os.File, error) {
+	for {
+		fd, err := unix.Open(path, flag|unix.O_CLOEXEC, uint32(perm.Perm()))
+		switch {
+		case errors.Is(err, unix.EINTR):
+		case err != nil:
+			return nil, &os.PathError{Op: "open", Path: path, Err: err}
+		default:
+			return os.NewFile(uintptr(fd), path), nil
+		}
+	}
+}
+
+// RenameUnsynced renames as os.Rename does, and syncs nothing. Package os looks at the new name first, to
+// say in its error that it is a directory's.
+func RenameUnsynced(from, to string) error {
+	for {
+		err := unix.Rename(from, to)
+		if !errors.Is(err, unix.EINTR) {
+			if err != nil {
+				return &os.LinkError{Op: "rename", Old: from, New: to, Err: err}
+			}
+			return nil
+		}
+	}
 }

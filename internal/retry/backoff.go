@@ -7,6 +7,8 @@ package retry
 import (
 	"context"
 	"math/rand/v2"
+	"net/http"
+	"strconv"
 	"time"
 )
 
@@ -42,3 +44,61 @@ func Sleep(ctx context.Context, d time.Duration) error {
 		return ctx.Err()
 	}
 }
+
+const (
+	// MaxRetryAfter is how long, in sum, one call waits because the service asks for it. That
+	// comes on top of the call's own limit.
+	MaxRetryAfter = 30 * time.Second
+	// longestRetryAfter bounds what a service can ask of those who wait in the background.
+	longestRetryAfter = 24 * time.Hour
+)
+
+// ParseRetryAfter reads a Retry-After field: seconds or a date (RFC 9110, section 10.2.3).
+// It is 0 when there is none, or none that can be read, and never more than a day.
+func ParseRetryAfter(value string, now time.Time) time.Duration {
+	wait := time.Duration(0)
+	if seconds, err := strconv.ParseUint(value, 10, 31); err == nil {
+		wait = time.Duration(seconds) * time.Second
+	} else if date, err := http.ParseTime(value); err == nil {
+		wait = date.Sub(now)
+	}
+	return min(max(wait, 0), longestRetryAfter)
+}
+
+// Budget bounds for how long one call is repeated: for its limit, and for what the service asks
+// to wait.
+type Budget struct {
+	begun time.Time
+	limit time.Duration
+	asked time.Duration // granted so far, MaxRetryAfter at most
+	spent bool
+}
+
+// NewBudget returns the budget of a call that is repeated for limit from begun on.
+func NewBudget(begun time.Time, limit time.Duration) *Budget {
+	return &Budget{begun: begun, limit: limit}
+}
+
+// Left is how long after now a repetition may begin, negative when none may.
+func (b *Budget) Left(now time.Time) time.Duration {
+	if b.spent {
+		return -1
+	}
+	return b.begun.Add(b.limit).Add(b.asked).Sub(now)
+}
+
+// Most is what would be left if the service asked to wait for as long as it may.
+func (b *Budget) Most(now time.Time) time.Duration { return b.Left(now) + MaxRetryAfter - b.asked }
+
+// Grant extends the budget by what the service asks to wait (Retry-After), and reports whether
+// that is obeyed: within MaxRetryAfter in sum.
+func (b *Budget) Grant(asked time.Duration) bool {
+	if b.spent || asked > MaxRetryAfter-b.asked {
+		return false
+	}
+	b.asked += asked
+	return true
+}
+
+// Spend ends the budget: nothing is repeated any more.
+func (b *Budget) Spend() { b.spent = true }

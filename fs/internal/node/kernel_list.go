@@ -2,6 +2,7 @@ package node
 
 import (
 	"sync"
+	"time"
 
 	"github.com/archivefs/archivefs/fs/internal/tree"
 )
@@ -101,4 +102,41 @@ func listingOf(d *tree.Dir, byName bool) (t *listing, entries []*tree.Entry) {
 		entries = d.Shown.Held.Names.All()
 	}
 	return &listing{version: d.Shown.Version, serials: [2]uint64{d.Subs.Serial, d.Files.Serial}, byName: byName}, entries
+}
+
+// forgotten collects directories with documents that the kernel forgot, and compacts them.
+type forgotten struct {
+	mu   sync.Mutex
+	dirs map[*tree.Dir]bool // +checklocks:mu
+	// rest fires forgetRest after the last add.
+	rest *time.Timer // +checklocks:mu
+}
+
+// forgetRest is the delay between the last forgotten document and compaction: the kernel forgets many
+// inodes in a row.
+const forgetRest = time.Second
+
+func (g *forgotten) add(d *tree.Dir) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.dirs == nil {
+		g.dirs = map[*tree.Dir]bool{}
+	}
+	g.dirs[d] = true
+	if g.rest == nil {
+		g.rest = time.AfterFunc(forgetRest, g.compact)
+	} else {
+		g.rest.Reset(forgetRest)
+	}
+}
+
+// compact compacts the collected directories. Dir.Compact skips those that are still in use.
+func (g *forgotten) compact() {
+	g.mu.Lock()
+	dirs := g.dirs
+	g.dirs = nil
+	g.mu.Unlock()
+	for d := range dirs {
+		d.Compact()
+	}
 }

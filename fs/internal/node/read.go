@@ -4,14 +4,21 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"os"
+	"strings"
+	"sync"
 	"sync/atomic"
 	"syscall"
 
 	fusefs "github.com/hanwen/go-fuse/v2/fs"
 	"github.com/hanwen/go-fuse/v2/fuse"
 
+	"github.com/archivefs/archivefs/archive"
 	"github.com/archivefs/archivefs/cache"
 	"github.com/archivefs/archivefs/fs/internal/content"
+	"github.com/archivefs/archivefs/fs/internal/control"
+	"github.com/archivefs/archivefs/fs/internal/errno"
+	"github.com/archivefs/archivefs/fs/internal/inode"
 	"github.com/archivefs/archivefs/fs/internal/staging"
 )
 
@@ -131,4 +138,88 @@ func (h *laterHandle) Read(ctx context.Context, dest []byte, off int64) (fuse.Re
 		return nil, h.File.ReadErrno(err)
 	}
 	return h.writeHandle.Read(ctx, dest, off)
+}
+
+// passthrough finds out whether the kernel can read cached files itself. The zero value says no.
+type passthrough struct {
+	mu sync.Mutex
+	// server is nil before Begin.
+	server Backer // +checklocks:mu
+	asked  bool   // +checklocks:mu
+	works  bool   // +checklocks:mu
+}
+
+// Backer registers backing files with the kernel, as *fuse.Server does.
+type Backer interface {
+	RegisterBackingFd(*fuse.BackingMap) (int32, syscall.Errno)
+	UnregisterBackingFd(id int32) syscall.Errno
+}
+
+// Begin sets the server with which Reads tries the kernel once.
+func (p *passthrough) Begin(server Backer) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.server = server
+}
+
+// Refuse makes Reads return false without trying.
+func (p *passthrough) Refuse() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.asked, p.works = true, false
+}
+
+// Reads reports whether the kernel can read file itself. The answer for the first file holds for all,
+// because they lie in one directory.
+func (p *passthrough) Reads(file *os.File) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.server == nil || p.asked {
+		return p.works
+	}
+	p.asked = true
+	id, errno := p.server.RegisterBackingFd(&fuse.BackingMap{Fd: int32(file.Fd())}) //nolint:gosec // a descriptor
+	p.works = errno == 0 && p.server.UnregisterBackingFd(id) == 0
+	return p.works
+}
+
+// Rendition returns the file that holds a rendition. It is the one that the kernel knows at the path,
+// if that holds the same rendition and has not been superseded; otherwise a new one.
+func (k *Kernel) Rendition(as control.Rendition, doc *archive.Document) *staging.File {
+	in := inodeOf(k.Root.Tree.Top.Load())
+	for name := range strings.SplitSeq(as.Path, "/") {
+		if in != nil {
+			in = in.GetChild(name)
+		}
+	}
+	if in != nil {
+		if n, ok := in.Operations().(*renditionNode); ok && *n.f.As == as && !n.f.GaveWay() {
+			n.f.SetDocument(doc)
+			return n.f
+		}
+	}
+	made := staging.NewFile(k.Staging, inode.OfPath(as.Path), nil, nil, doc, nil)
+	made.As = &as
+	return made
+}
+
+// renditionNode is a file that holds a rendition. It is read-only: documents are changed in their
+// folders.
+type renditionNode struct{ fileNode }
+
+// Setattr accepts modes, owners and times without effect.
+func (n *renditionNode) Setattr(_ context.Context, _ fusefs.FileHandle, in *fuse.SetAttrIn, out *fuse.AttrOut) syscall.Errno {
+	if _, ok := in.GetSize(); ok {
+		return n.k.Errnos.Of("truncate", n.f.Where(), errno.ErrNotHere)
+	}
+	out.SetTimeout(n.k.fill(n.f, &out.Attr))
+	return 0
+}
+
+func (n *renditionNode) Setxattr(context.Context, string, []byte, uint32) syscall.Errno {
+	return n.k.Errnos.Of("setxattr", n.f.Where(), errno.ErrNotHere)
+}
+
+func (n *renditionNode) Removexattr(context.Context, string) syscall.Errno {
+	return n.k.Errnos.Of("removexattr", n.f.Where(), errno.ErrNotHere)
 }
