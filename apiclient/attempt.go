@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"net/http/httptrace"
@@ -104,9 +105,7 @@ func (a *attempt) newRequest(r *request) (*http.Request, error) {
 	}
 	req.Header.Set("Accept", acceptJSON)
 	req.Header.Set("User-Agent", a.sender.config.UserAgent)
-	for name, values := range r.header {
-		req.Header[name] = values
-	}
+	maps.Copy(req.Header, r.header)
 	if a.sender.expectless.Load() {
 		req.Header.Del("Expect")
 	}

@@ -136,8 +136,7 @@ func isPage(op Operation, resp *http.Response) bool {
 
 // statusOf returns the status of the answer that err is about, 0 for none.
 func statusOf(err error) int {
-	var e *archive.Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*archive.Error](err); ok {
 		return e.Status
 	}
 	return 0

@@ -31,8 +31,7 @@ func wantSound(t *testing.T, body []byte, err error) {
 	if err == nil && !json.Valid(trimBOM(body)) {
 		t.Errorf("broken JSON is taken: %q", body)
 	}
-	var at *offsetError
-	if errors.As(err, &at) && (at.offset < 0 || at.offset > int64(len(body))+1) {
+	if at, ok := errors.AsType[*offsetError](err); ok && (at.offset < 0 || at.offset > int64(len(body))+1) {
 		t.Errorf("breaks at byte %d of %d: %q", at.offset, len(body), body)
 	}
 }

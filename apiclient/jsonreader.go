@@ -142,8 +142,7 @@ func (r *jsonReader) fail(err error) error {
 	if err == nil {
 		return nil
 	}
-	var transport *archive.Error
-	if errors.As(err, &transport) {
+	if transport, ok := errors.AsType[*archive.Error](err); ok {
 		return transport
 	}
 	var syntax *jsontext.SyntacticError

@@ -210,8 +210,7 @@ func (s *sender) observe(op Operation, resp *http.Response, waited, took time.Du
 	if err != nil {
 		entry = entry.WithError(err)
 	}
-	var failed *transportError
-	if errors.As(err, &failed) {
+	if failed, ok := errors.AsType[*transportError](err); ok {
 		entry = entry.WithField("cause", failed.cause)
 	}
 	entry.Debug("request")

@@ -209,8 +209,7 @@ func malformed(op Operation, err error) error {
 	if err == nil {
 		return nil
 	}
-	var syntax *json.SyntaxError
-	if errors.As(err, &syntax) {
+	if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
 		err = &offsetError{syntax.Offset, err}
 	}
 	return &archive.Error{Op: op.doing, Kind: archive.KindProtocol, Err: err}

@@ -127,8 +127,7 @@ func (l *list[T]) UnmarshalJSON(b []byte) error {
 
 // lenient ignores the error of a value of another type.
 func lenient(err error) error {
-	var shape *json.UnmarshalTypeError
-	if errors.As(err, &shape) {
+	if _, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		return nil
 	}
 	return err

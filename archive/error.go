@@ -51,7 +51,7 @@ const (
 // Kinds returns every kind, for tables that must contain all of them.
 func Kinds() []Kind {
 	kinds := make([]Kind, 0, kindEnd)
-	for k := KindOther; k < kindEnd; k++ {
+	for k := range kindEnd {
 		kinds = append(kinds, k)
 	}
 	return kinds
@@ -135,8 +135,7 @@ func (e *Error) Unwrap() error { return e.Err }
 
 // KindOf returns the kind of the first *Error in err's chain, KindOther without one.
 func KindOf(err error) Kind {
-	var e *Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*Error](err); ok {
 		return e.Kind
 	}
 	return KindOther
@@ -145,8 +144,7 @@ func KindOf(err error) Kind {
 // Whose returns the user of this machine whose credentials the service refuses; empty if err says
 // nothing of that kind, or says it of those that everything else is sent with.
 func Whose(err error) string {
-	var e *Error
-	if errors.As(err, &e) && e.Kind == KindUnauthorized {
+	if e, ok := errors.AsType[*Error](err); ok && e.Kind == KindUnauthorized {
 		return e.Person
 	}
 	return ""
@@ -154,8 +152,7 @@ func Whose(err error) string {
 
 // RetryAfter is the wait that the service asked for in the first *Error of err's chain, 0 for none.
 func RetryAfter(err error) time.Duration {
-	var e *Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*Error](err); ok {
 		return e.RetryAfter
 	}
 	return 0
@@ -170,8 +167,7 @@ func Doubtful(err error) bool {
 	if err == nil {
 		return false
 	}
-	var e *Error
-	if errors.As(err, &e) && (e.Unsent || e.Status == statusTooMany) {
+	if e, ok := errors.AsType[*Error](err); ok && (e.Unsent || e.Status == statusTooMany) {
 		return false
 	}
 	switch KindOf(err) {

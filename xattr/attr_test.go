@@ -154,12 +154,12 @@ func TestTable(t *testing.T) {
 	letters := map[xattr.Access]string{xattr.None: "-", xattr.ReadOnly: "r", xattr.Ignored: "i", xattr.Writable: "w", xattr.Kept: "k"}
 	for name, want := range table {
 		a := known(t, name)
-		var got string
+		var got strings.Builder
 		for n := xattr.NodeArchived; n <= xattr.NodeRoot; n++ {
-			got += letters[a.On(n)]
+			got.WriteString(letters[a.On(n)])
 		}
-		if got != want {
-			t.Errorf("%s: got %s, want %s", name, got, want)
+		if got.String() != want {
+			t.Errorf("%s: got %s, want %s", name, got.String(), want)
 		}
 	}
 	for _, name := range xattr.All() {

@@ -45,7 +45,7 @@ func (a administrator) wantNone(text string, args ...string) {
 // lines are the cells of what is printed as a table.
 func (a administrator) lines(args ...string) (lines [][]string) {
 	a.t.Helper()
-	for _, line := range strings.Split(strings.TrimSpace(a.says(0, "", args...)), "\n") {
+	for line := range strings.SplitSeq(strings.TrimSpace(a.says(0, "", args...)), "\n") {
 		lines = append(lines, strings.Fields(line))
 	}
 	return lines

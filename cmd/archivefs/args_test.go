@@ -93,7 +93,7 @@ func TestArrangeRefuses(t *testing.T) {
 // process are.
 func processArguments(line string) []string {
 	var args []string
-	for _, a := range strings.Split(line, " ") {
+	for a := range strings.SplitSeq(line, " ") {
 		b := []byte(a)
 		args = append(args, unsafe.String(unsafe.SliceData(b), len(b)))
 	}

@@ -98,15 +98,15 @@ func TestLoadRefusesFilesOfOthers(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			path := write(t, tt.mode, tt.text)
 			_, problems := config.Load([]string{path}, options)
-			got := ""
+			var got strings.Builder
 			for _, p := range problems {
-				got += p.String()
+				got.WriteString(p.String())
 			}
-			if tt.want == "" && got != "" || tt.want != "" && !strings.HasPrefix(got, path+": "+tt.want) {
-				t.Errorf("got %q, want %q", got, tt.want)
+			if tt.want == "" && got.String() != "" || tt.want != "" && !strings.HasPrefix(got.String(), path+": "+tt.want) {
+				t.Errorf("got %q, want %q", got.String(), tt.want)
 			}
-			if strings.Contains(got, "geheim") {
-				t.Errorf("a secret shows in %q", got)
+			if strings.Contains(got.String(), "geheim") {
+				t.Errorf("a secret shows in %q", got.String())
 			}
 		})
 	}

@@ -23,12 +23,12 @@ func TestSearchesOfFiles(t *testing.T) {
 		"other":  "Offen=keyword:offen;",
 		"office": "Frau Muster=a\nb;Neu=after:2024;Offen=offen name:Rechnung;",
 	} {
-		got := ""
+		var got strings.Builder
 		for _, s := range files.Searches(profile) {
-			got += s.Name + "=" + s.Query + ";"
+			got.WriteString(s.Name + "=" + s.Query + ";")
 		}
-		if got != want {
-			t.Errorf("the searches of %q are %q, want %q", profile, got, want)
+		if got.String() != want {
+			t.Errorf("the searches of %q are %q, want %q", profile, got.String(), want)
 		}
 	}
 	if got := files.Searches("office")[1]; got.File != user || got.Line != 5 || got.Source != config.FromProfile {

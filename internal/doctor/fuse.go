@@ -101,8 +101,7 @@ func Privileged(status string) bool {
 
 // cause is the error about a path, without the path.
 func cause(err error) error {
-	var wrong *fs.PathError
-	if errors.As(err, &wrong) {
+	if wrong, ok := errors.AsType[*fs.PathError](err); ok {
 		return wrong.Err
 	}
 	return err

@@ -31,8 +31,7 @@ const (
 // Service checks how the first request to the service at base ended: with err, and with an answer
 // unless that is nil. caller says whose credentials it used.
 func Service(base, caller string, a *Answer, err error, now time.Time) []Finding {
-	var distrust *tls.CertificateVerificationError
-	if errors.As(err, &distrust) {
+	if distrust, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
 		return []Finding{
 			Fine("reachability", base+" can be reached"),
 			Fail("TLS", distrust.Err.Error(), Cure(base, err)),

@@ -58,12 +58,12 @@ func TestMetadata(t *testing.T) {
 			t.Errorf("after %s: %s, want %s", step.change, a.body, step.want)
 		}
 	}
-	order := ""
+	var order strings.Builder
 	for _, pair := range h.list(o.year)[0].Metadata {
-		order += pair.Key + " "
+		order.WriteString(pair.Key + " ")
 	}
-	if order != "amount alpha zeta " {
-		t.Errorf("order %q", order)
+	if order.String() != "amount alpha zeta " {
+		t.Errorf("order %q", order.String())
 	}
 	for _, bad := range []string{``, `null`, `[]`, `{"a":1}`, `{"":"x"}`, `{"a":"b"`, `"x"`} {
 		wantProblem(t, h.postJSON(path, bad), http.StatusBadRequest, "")

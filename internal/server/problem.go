@@ -162,12 +162,10 @@ func describe(typ string, status int, err error) problem {
 	if status >= http.StatusInternalServerError {
 		return p
 	}
-	var refused *archive.Error
-	if errors.As(err, &refused) {
+	if refused, ok := errors.AsType[*archive.Error](err); ok {
 		p.Detail = refused.Detail
 	}
-	var blamed refusal.Fields
-	if errors.As(err, &blamed) {
+	if blamed, ok := errors.AsType[refusal.Fields](err); ok {
 		p.Field = blamed[0].Name
 		p.Detail = blamed.Error()
 		for _, f := range blamed {

@@ -2,6 +2,7 @@ package server_test
 
 import (
 	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/archivefs/archivefs/apiclient"
@@ -76,9 +77,10 @@ func TestFolderCreate(t *testing.T) {
 	if again := decode[created](t, h.post("/folder/create", "parent-folder-id", text(made.ID), "folder-name", "x")); again.ID == inInbox.ID {
 		t.Errorf("two folders have the id %d", again.ID)
 	}
-	long := string(make([]byte, 0, 256))
+	var long strings.Builder
+	long.WriteString(string(make([]byte, 0, 256)))
 	for range 256 {
-		long += "x"
+		long.WriteString("x")
 	}
 	for name, test := range map[string]struct {
 		fields []string
@@ -94,7 +96,7 @@ func TestFolderCreate(t *testing.T) {
 		"slash":             {[]string{"parent-folder-id", "1", "folder-name", "a/b"}, 400, "folder-name"},
 		"control":           {[]string{"parent-folder-id", "1", "folder-name", "a\nb"}, 400, "folder-name"},
 		"no UTF-8":          {[]string{"parent-folder-id", "1", "folder-name", "a\xff"}, 400, "folder-name"},
-		"too long":          {[]string{"parent-folder-id", "1", "folder-name", long}, 400, "folder-name"},
+		"too long":          {[]string{"parent-folder-id", "1", "folder-name", long.String()}, 400, "folder-name"},
 		"both wrong":        {[]string{"parent-folder-id", "x", "folder-name", ""}, 400, "folder-name"},
 	} {
 		t.Run(name, func(t *testing.T) {

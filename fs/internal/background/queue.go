@@ -313,8 +313,7 @@ func (q *Queue[J]) loseLocked(j *job[J], err error) {
 	}
 	var asked time.Duration
 	q.lost = archive.KindOf(err)
-	var answer *archive.Error
-	if errors.As(err, &answer) {
+	if answer, ok := errors.AsType[*archive.Error](err); ok {
 		asked = answer.RetryAfter
 		if answer.Unsent {
 			q.lost = archive.KindUnreachable // whatever the service would answer to a job

@@ -100,8 +100,7 @@ var (
 // refused reports whether err explains a refusal: a refusal of fs, or the service's own message
 // about what it lacks or does not accept.
 func refused(err error, errno syscall.Errno) bool {
-	var r *refusal
-	if errors.As(err, &r) {
+	if _, ok := errors.AsType[*refusal](err); ok {
 		return true
 	}
 	var ae *archive.Error

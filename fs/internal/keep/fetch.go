@@ -150,8 +150,7 @@ func (f *fetching) ended(it *item, size int64, err error) (pause time.Duration) 
 		}
 	}
 	pause = backoff.After(f.failures)
-	var answer *archive.Error
-	if errors.As(err, &answer) {
+	if answer, ok := errors.AsType[*archive.Error](err); ok {
 		pause = max(pause, answer.RetryAfter)
 	}
 	return pause

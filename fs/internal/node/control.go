@@ -87,8 +87,7 @@ func (k *Kernel) shown(f *staging.File) fusefs.InodeEmbedder {
 
 // controlErrno turns an error of package control into an errno. A PathError is logged.
 func (k *Kernel) controlErrno(err error) syscall.Errno {
-	var at *iofs.PathError
-	if errors.As(err, &at) {
+	if at, ok := errors.AsType[*iofs.PathError](err); ok {
 		return k.Errnos.Of(at.Op, at.Path, at.Err)
 	}
 	return errno.Of(err)

@@ -57,16 +57,15 @@ func TestEveryRequestIsGuarded(t *testing.T) {
 			if !reflect.TypeOf(node).Implements(in) {
 				continue
 			}
-			for i := range in.NumMethod() {
-				name := in.Method(i).Name
+			for method := range in.Methods() {
+				name := method.Name
 				if slices.Contains(free, name) {
 					continue
 				}
 				checked++
 				m := reflect.ValueOf(node).MethodByName(name)
 				var in []reflect.Value
-				for i := range m.Type().NumIn() {
-					of := m.Type().In(i)
+				for of := range m.Type().Ins() {
 					switch arg, ok := args[of]; {
 					case ok:
 						in = append(in, arg)

@@ -3,6 +3,7 @@ package rights
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -63,10 +64,8 @@ func (s *office) Data(ctx context.Context, doc archive.ID) (archive.DocumentData
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	uid, err := s.asks(ctx)
-	for _, id := range s.docs[uid] {
-		if id == doc {
-			return archive.DocumentData{}, err
-		}
+	if slices.Contains(s.docs[uid], doc) {
+		return archive.DocumentData{}, err
 	}
 	return archive.DocumentData{}, &archive.Error{Kind: archive.KindNotFound}
 }

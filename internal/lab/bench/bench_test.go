@@ -179,7 +179,7 @@ func wantNoProcess(t *testing.T, dir string) {
 	}
 	for _, file := range files {
 		text, _ := os.ReadFile(filepath.Join("/proc/self/task", file))
-		for _, pid := range strings.Fields(string(text)) {
+		for pid := range strings.FieldsSeq(string(text)) {
 			line, _ := os.ReadFile(filepath.Join("/proc", pid, "cmdline"))
 			if strings.Contains(string(line), dir) {
 				t.Errorf("process %s is left: %q", pid, line)

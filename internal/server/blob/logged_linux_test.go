@@ -307,7 +307,7 @@ func TestInAProcessOfItsOwn(t *testing.T) {
 	}
 	list := filepath.Join(os.Getenv(taskEnv), "published")
 	if text, err := os.ReadFile(list); err == nil {
-		for _, d := range strings.Fields(string(text)) {
+		for d := range strings.FieldsSeq(string(text)) {
 			content, err := readContent(files, d)
 			if err != nil || digest(string(content)) != d {
 				t.Errorf("%d bytes of %s are left, %v", len(content), d, err)

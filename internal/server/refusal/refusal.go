@@ -19,8 +19,7 @@ type Field struct {
 
 // Reason says what is wrong with the field.
 func (e Field) Reason() string {
-	var refused *archive.Error
-	if errors.As(e.Err, &refused) && refused.Detail != "" {
+	if refused, ok := errors.AsType[*archive.Error](e.Err); ok && refused.Detail != "" {
 		return refused.Detail
 	}
 	return archive.KindOf(e.Err).String()

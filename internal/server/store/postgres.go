@@ -199,8 +199,7 @@ func (postgres) taken(err error) bool { return code(err) == "23505" }
 
 // code is the SQLSTATE of a server error (PostgreSQL, appendix A), empty for other errors.
 func code(err error) string {
-	var e *pgconn.PgError
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
 		return e.Code
 	}
 	return ""

@@ -23,11 +23,11 @@ func newVocabulary(n int) *vocabulary {
 	syllables := strings.Fields("rech nung fracht ber lin miet ver trag ab schluss kon to aus zug mül ler stra ße be leg lie fer schein an ge bot mah zahl gut haus bau steu er amt jahr mo nat")
 	v := &vocabulary{random: random, zipf: rand.NewZipf(random, 1.1, 2.7, uint64(n-1))}
 	for range n {
-		word := ""
+		var word strings.Builder
 		for range 2 + random.IntN(3) {
-			word += syllables[random.IntN(len(syllables))]
+			word.WriteString(syllables[random.IntN(len(syllables))])
 		}
-		v.words = append(v.words, word)
+		v.words = append(v.words, word.String())
 	}
 	return v
 }

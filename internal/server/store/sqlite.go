@@ -327,15 +327,16 @@ func (inFile) scrub(ctx context.Context, p *pool) error {
 }
 
 func (inFile) contains(s sought) condition {
-	match := "words : " + quoted(strings.Join(s.words, " "))
+	var match strings.Builder
+	match.WriteString("words : " + quoted(strings.Join(s.words, " ")))
 	if s.prefix {
-		match += " *"
+		match.WriteString(" *")
 	}
 	for _, stem := range s.stems {
-		match += " OR " + quoted(stem)
+		match.WriteString(" OR " + quoted(stem))
 	}
 	return condition{`d.digest IN (SELECT digest FROM content
-		WHERE id IN (SELECT rowid FROM content_index WHERE content_index MATCH ?))`, []any{match}}
+		WHERE id IN (SELECT rowid FROM content_index WHERE content_index MATCH ?))`, []any{match.String()}}
 }
 
 func (inFile) indexText(ctx context.Context, tx changing, id int64, v vector) error {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"slices"
@@ -132,9 +133,7 @@ func (x *exchange) begin() {
 	x.s.note(x.record, func(r *Request) { r.Status = x.answer.status })
 	x.compress()
 	header := x.w.Header()
-	for name, values := range x.answer.header {
-		header[name] = values
-	}
+	maps.Copy(header, x.answer.header)
 	if x.cfg.CloseConnections {
 		header.Set("Connection", "close")
 	}

@@ -67,7 +67,7 @@ func search(st *store, c *call) answer {
 // finds reports whether d is what a search looks for.
 func (c *call) finds(d *Document) bool {
 	holds := func(text, terms string) bool {
-		for _, word := range strings.Fields(strings.ReplaceAll(terms, `"`, " ")) {
+		for word := range strings.FieldsSeq(strings.ReplaceAll(terms, `"`, " ")) {
 			if !strings.Contains(strings.ToLower(text), strings.ToLower(word)) {
 				return false
 			}

@@ -118,15 +118,16 @@ func (p *underTest) all() (text string) {
 
 // now says what runs.
 func (t *tally) now() string {
-	text := fmt.Sprintf("%d of %d packages are done", t.done, t.packages)
+	var text strings.Builder
+	text.WriteString(fmt.Sprintf("%d of %d packages are done", t.done, t.packages))
 	for _, name := range slices.Sorted(maps.Keys(t.running)) {
 		p := t.running[name]
-		text += fmt.Sprintf("; %s has run for %s", name, brief(time.Since(p.began)))
+		text.WriteString(fmt.Sprintf("; %s has run for %s", name, brief(time.Since(p.began))))
 		if tests := p.working(); len(tests) > 0 {
-			text += ", now " + strings.Join(tests, " ")
+			text.WriteString(", now " + strings.Join(tests, " "))
 		}
 	}
-	return text
+	return text.String()
 }
 
 // abandon counts what has not ended as failed, and returns what it has printed.

@@ -199,7 +199,7 @@ func adminKeysCommand() *cli.Command {
 
 func addKey(c *cli.Context, a *server.Admin) error {
 	n := server.NewKey{Name: c.Args().First(), Mandators: c.StringSlice("mandator")}
-	for _, scope := range strings.Split(c.String("scope"), ",") {
+	for scope := range strings.SplitSeq(c.String("scope"), ",") {
 		n.Scopes = append(n.Scopes, server.Scope(strings.TrimSpace(scope)))
 	}
 	var err error

@@ -2,6 +2,7 @@
 package cmdline
 
 import (
+	"slices"
 	"strings"
 	"unsafe"
 
@@ -138,10 +139,8 @@ func isSecret(arg string) bool {
 	if name == arg {
 		return false
 	}
-	for _, s := range command.SecretFlags {
-		if name == s {
-			return true
-		}
+	if slices.Contains(command.SecretFlags, name) {
+		return true
 	}
 	return name == "o" || name == "proxy"
 }

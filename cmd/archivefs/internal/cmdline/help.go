@@ -109,7 +109,7 @@ func table(rows [][2]string) string {
 	for _, r := range rows {
 		line := fmt.Sprintf("   %-*s ", first, r[0])
 		empty := len(line) + 1
-		for _, word := range strings.Fields(r[1]) {
+		for word := range strings.FieldsSeq(r[1]) {
 			if len(line)+1+len(word) > helpWidth {
 				b.WriteString(line + "\n")
 				line = strings.Repeat(" ", empty-1)

@@ -147,7 +147,7 @@ func callOperands(c *cli.Command) string {
 	if len(cmdline.Visible(c.Flags)) > 0 {
 		text = ".Op Ar OPTION ...\n"
 	}
-	for _, field := range strings.Fields(c.ArgsUsage) {
+	for field := range strings.FieldsSeq(c.ArgsUsage) {
 		name, repeated := strings.CutSuffix(strings.Trim(field, "[]"), "...")
 		macro := ".Ar " + name
 		if strings.HasPrefix(field, "[") {
@@ -324,7 +324,7 @@ func running(text string) string {
 		}
 		line = ""
 	}
-	for _, word := range strings.Fields(text) {
+	for word := range strings.FieldsSeq(text) {
 		set := strings.NewReplacer(`\`, `\e`, "()", `\&()`).Replace(word) // () would look like a C function
 		if strings.HasPrefix(strings.TrimLeft(word, `("`), "-") {         // an option, not a hyphen
 			set = roff(word)

@@ -237,8 +237,7 @@ func (all *Choices) Blame(err error) error {
 	if p, ok := all.InFile(err); ok {
 		return config.Usagef("%s", p)
 	}
-	var usage *config.UsageError
-	if errors.As(err, &usage) && usage.Option != "" && all.Values[usage.Option].Source == config.FromEnvironment {
+	if usage, ok := errors.AsType[*config.UsageError](err); ok && usage.Option != "" && all.Values[usage.Option].Source == config.FromEnvironment {
 		return config.Usagef("%s: %s", VariableOf(usage.Option), usage.Reason)
 	}
 	return err

@@ -33,8 +33,7 @@ func TestBlame(t *testing.T) {
 		if got := all.Blame(tt.err); got.Error() != tt.says {
 			t.Errorf("%v becomes %v, want %s", tt.err, got, tt.says)
 		}
-		var usage *config.UsageError
-		if errors.As(tt.err, &usage) && all.toBlame(usage) != tt.blame {
+		if usage, ok := errors.AsType[*config.UsageError](tt.err); ok && all.toBlame(usage) != tt.blame {
 			t.Errorf("%v: %q is to blame, want %q", tt.err, all.toBlame(usage), tt.blame)
 		}
 	}

@@ -110,16 +110,16 @@ type option struct{ name, value string }
 // environment is the line of a unit, below a comment, with those options that the configuration does not set:
 // the environment would count more. It is empty without any.
 func environment(comment string, set config.Layer, options ...option) string {
-	text := ""
+	var text strings.Builder
 	for _, o := range options {
 		if _, chosen := set[o.name]; !chosen {
-			text += " " + settings.VariableOf(o.name) + "=" + o.value
+			text.WriteString(" " + settings.VariableOf(o.name) + "=" + o.value)
 		}
 	}
-	if text == "" {
+	if text.String() == "" {
 		return ""
 	}
-	return "# " + comment + "\nEnvironment=" + strings.TrimPrefix(text, " ") + "\n"
+	return "# " + comment + "\nEnvironment=" + strings.TrimPrefix(text.String(), " ") + "\n"
 }
 
 // printUnit prints the drop-in for the unit that mounts the archive, with what its configuration does not set.
@@ -127,8 +127,7 @@ func printUnit(out io.Writer, s *samba.Share, set config.Layer) error {
 	entrance := environment("Names that Windows cannot open are shown in another form.", set, option{"windows-names", "true"})
 	if s.User != "" {
 		owner, err := user.Lookup(s.User)
-		var unknown user.UnknownUserError
-		if errors.As(err, &unknown) {
+		if _, ok := errors.AsType[user.UnknownUserError](err); ok {
 			return fmt.Errorf("there is no user %s on this machine; as root, useradd --system --user-group %s makes one, or name another with --as", s.User, s.User)
 		}
 		if err != nil {

@@ -131,8 +131,7 @@ func mark(operand, value string) (m marked, err error) {
 
 // plainError is an error without the path and the operation, which stand before it.
 func plainError(err error) error {
-	var errno syscall.Errno
-	if errors.As(err, &errno) {
+	if errno, ok := errors.AsType[syscall.Errno](err); ok {
 		return errno
 	}
 	return err

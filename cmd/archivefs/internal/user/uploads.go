@@ -274,8 +274,7 @@ func mayExport(from string) error {
 	if gone != nil {
 		here = os.Getenv("PWD")
 	}
-	var why *os.PathError
-	if errors.As(err, &why) {
+	if why, ok := errors.AsType[*os.PathError](err); ok {
 		err = why.Err
 	}
 	return fmt.Errorf("nothing was exported, because nothing can be written to the current directory, %s (%w); call it in another one, as in cd DIR && archivefs uploads export %s",

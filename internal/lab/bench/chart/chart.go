@@ -127,17 +127,18 @@ func (l Curve) draw(out *strings.Builder, i int, at func(Point) (float64, float6
 		dash = ` stroke-dasharray="5 4"`
 	}
 	const few = 20 // places that are marked
-	path := "M"
+	var path strings.Builder
+	path.WriteString("M")
 	for _, p := range l.Points {
 		x, y := at(p)
-		path += fmt.Sprintf("%.1f %.1f ", x, y)
+		path.WriteString(fmt.Sprintf("%.1f %.1f ", x, y))
 		if len(l.Points) <= few {
 			_, _ = fmt.Fprintf(out, `<circle cx="%.1f" cy="%.1f" r="3" fill="%s"/>`, x, y, l.Colour)
 		}
 	}
 	style := fmt.Sprintf(`fill="none" stroke="%s" stroke-width="2"%s`, l.Colour, dash)
 	if len(l.Points) > 1 {
-		_, _ = fmt.Fprintf(out, `<path d="%s" %s/>`+"\n", path, style)
+		_, _ = fmt.Fprintf(out, `<path d="%s" %s/>`+"\n", path.String(), style)
 	}
 	x, y := left+i/2*(width/2), top+height+44+i%2*20
 	_, _ = fmt.Fprintf(out, `<path d="M%d %d h22" %s/><text x="%d" y="%d">%s</text>`+"\n", x, y, style, x+28, y+4, html.EscapeString(l.Title))

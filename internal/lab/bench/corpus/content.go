@@ -38,7 +38,7 @@ func newNoise() noise {
 // document writes a PDF of size bytes, which is enough for its frame; mark makes it differ
 // from all others.
 func (n noise) document(w io.Writer, mark uint64, size int64) error {
-	start := []byte(fmt.Sprintf(head, mark, 0))
+	start := fmt.Appendf(nil, head, mark, 0)
 	body := size - int64(len(start)) - int64(len(fmt.Sprintf(tail, 0, 0, 0, 0, 0)))
 	if body < 0 {
 		return fmt.Errorf("a document of %d bytes is too small", size)

@@ -56,7 +56,7 @@ func readOptions(args []string) (o options, err error) {
 
 // numbers reads multiples of unit that are separated by commas.
 func numbers(text string, unit int) (all []int, err error) {
-	for _, word := range strings.Split(text, ",") {
+	for word := range strings.SplitSeq(text, ",") {
 		n, err := strconv.Atoi(word)
 		if err != nil || n < unit || n%unit != 0 {
 			return nil, fmt.Errorf("%q is no multiple of %d", word, unit)

@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 )
 
 // pdf is a PDF of one page and of so many bytes, which differ with n: a line of text, and a
@@ -33,12 +34,13 @@ func pdf(size int, n uint64) []byte {
 	_, _ = rand.NewChaCha8(seed).Read(pixels) // it never fails
 	object("<< /Type /XObject /Subtype /Image /Width %d /Height 1 /ColorSpace /DeviceGray /BitsPerComponent 8 /Length %d >>\nstream\n%s\nendstream",
 		len(pixels), len(pixels), pixels)
-	references := fmt.Sprintf("xref\n0 %d\n0000000000 65535 f \n", len(offsets)+1)
+	var references strings.Builder
+	references.WriteString(fmt.Sprintf("xref\n0 %d\n0000000000 65535 f \n", len(offsets)+1))
 	for _, offset := range offsets {
-		references += fmt.Sprintf("%010d 00000 n \n", offset)
+		references.WriteString(fmt.Sprintf("%010d 00000 n \n", offset))
 	}
 	end := func(at int) string {
-		return fmt.Sprintf("%strailer\n<< /Size %d /Root 1 0 R >>\nstartxref\n%d\n%%%%EOF\n", references, len(offsets)+1, at)
+		return fmt.Sprintf("%strailer\n<< /Size %d /Root 1 0 R >>\nstartxref\n%d\n%%%%EOF\n", references.String(), len(offsets)+1, at)
 	}
 	at := size - len(end(size-tail))
 	fmt.Fprintf(&b, "%*s\n", at-b.Len()-1, "") // white space up to the references

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/archivefs/archivefs/internal/lab/bench/machine"
@@ -64,13 +65,13 @@ func (b *Bench) profileOf(ctx context.Context, command string) (cpu, heap string
 
 // top keeps what costs most in profiles.
 func (b *Bench) top(ctx context.Context, name, how string, profiles ...string) error {
-	args := ""
+	var args strings.Builder
 	env := b.env()
 	for i, path := range profiles {
 		env = append(env, fmt.Sprintf("P%d=%s", i, path))
-		args += fmt.Sprintf(` "$P%d"`, i)
+		args.WriteString(fmt.Sprintf(` "$P%d"`, i))
 	}
-	r, err := machine.Run(ctx, `go tool pprof -nodecount=10 `+how+` "$ARCHIVEFS"`+args, env, time.Minute)
+	r, err := machine.Run(ctx, `go tool pprof -nodecount=10 `+how+` "$ARCHIVEFS"`+args.String(), env, time.Minute)
 	if err != nil {
 		return err
 	}

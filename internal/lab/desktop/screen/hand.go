@@ -32,17 +32,18 @@ func (s *Screen) Click(ctx context.Context, n *Node, button int) error {
 func (s *Screen) Drag(ctx context.Context, from, to *Node, key string) error {
 	x, y := from.Middle()
 	tx, ty := to.Middle()
-	line := fmt.Sprintf("xdotool mousemove --sync %d %d sleep 0.2 mousedown 1 sleep 0.3", x, y)
+	var line strings.Builder
+	line.WriteString(fmt.Sprintf("xdotool mousemove --sync %d %d sleep 0.2 mousedown 1 sleep 0.3", x, y))
 	const steps = 20
 	for i := 1; i <= steps; i++ {
-		line += fmt.Sprintf(" mousemove %d %d sleep 0.05", x+(tx-x)*i/steps, y+(ty-y)*i/steps)
+		line.WriteString(fmt.Sprintf(" mousemove %d %d sleep 0.05", x+(tx-x)*i/steps, y+(ty-y)*i/steps))
 	}
 	hold, release := "", ""
 	if key != "" {
 		hold, release = " keydown "+key+" sleep 0.1", " sleep 0.3 keyup "+key
 	}
-	line += hold + fmt.Sprintf(" mousemove %d %d sleep 0.5 mousemove %d %d sleep 0.7 mouseup 1", tx+2, ty+2, tx, ty) + release
-	_, err := s.Run(ctx, line)
+	line.WriteString(hold + fmt.Sprintf(" mousemove %d %d sleep 0.5 mousemove %d %d sleep 0.7 mouseup 1", tx+2, ty+2, tx, ty) + release)
+	_, err := s.Run(ctx, line.String())
 	return err
 }
 

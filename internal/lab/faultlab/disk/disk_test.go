@@ -3,6 +3,7 @@ package disk
 import (
 	"bytes"
 	"math/rand/v2"
+	"strings"
 	"syscall"
 	"testing"
 )
@@ -237,11 +238,11 @@ func TestTheSameSeedLeavesTheSameDisk(t *testing.T) {
 			put(t, d, d.root, name, "content of "+name)
 		}
 		d.Crash(rand.New(rand.NewPCG(7, 7)))
-		var all string
+		var all strings.Builder
 		for _, name := range []string{"a", "b", "c", "d"} {
-			all += content(d, d.root, name) + "\n"
+			all.WriteString(content(d, d.root, name) + "\n")
 		}
-		return all
+		return all.String()
 	}
 	if first, second := leave(), leave(); first != second {
 		t.Errorf("two disks of one seed differ: %q and %q", first, second)

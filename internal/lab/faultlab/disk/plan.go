@@ -1,6 +1,7 @@
 package disk
 
 import (
+	"maps"
 	"path"
 	"syscall"
 )
@@ -57,9 +58,7 @@ func (d *Disk) Struck() map[string]int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	counts := make(map[string]int, len(d.struck))
-	for name, n := range d.struck {
-		counts[name] = n
-	}
+	maps.Copy(counts, d.struck)
 	return counts
 }
 

@@ -87,8 +87,7 @@ func (r *run) retryAll(ctx context.Context) error {
 // and says so with its status, as it does of what fails again.
 func (r *run) person(ctx context.Context, does string) error {
 	_, err := output(exec.CommandContext(ctx, r.bench.Program, "uploads", does, r.mountpoint())) //nolint:gosec // the program under test
-	var refused *exec.ExitError
-	if errors.As(err, &refused) {
+	if _, ok := errors.AsType[*exec.ExitError](err); ok {
 		return nil
 	}
 	return err
@@ -97,8 +96,7 @@ func (r *run) person(ctx context.Context, does string) error {
 // output runs a command and returns what it prints; the error holds what it complains about.
 func output(cmd *exec.Cmd) ([]byte, error) {
 	text, err := cmd.Output()
-	var failed *exec.ExitError
-	if errors.As(err, &failed) {
+	if failed, ok := errors.AsType[*exec.ExitError](err); ok {
 		err = fmt.Errorf("%s: %w: %s", path.Base(cmd.Path), err, failed.Stderr)
 	}
 	return text, err

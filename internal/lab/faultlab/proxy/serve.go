@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"io"
+	"maps"
 	"mime"
 	"mime/multipart"
 	"net"
@@ -101,9 +102,7 @@ func (p *Proxy) answer(w http.ResponseWriter, r *http.Request, f *Fault, answer 
 		body = []byte("{\"\xff garbage")
 		answer.Header().Del("Content-Length")
 	}
-	for name, values := range answer.Header() {
-		w.Header()[name] = values
-	}
+	maps.Copy(w.Header(), answer.Header())
 	w.WriteHeader(answer.Code)
 	if deed == Truncate {
 		_, _ = w.Write(body[:len(body)/2])

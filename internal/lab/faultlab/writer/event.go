@@ -109,8 +109,7 @@ func (p *process) answer(err error) {
 
 // outcome is the event of a step that ended with err.
 func outcome(mark Mark, err error) Event {
-	var failed *stepError
-	if errors.As(err, &failed) {
+	if failed, ok := errors.AsType[*stepError](err); ok {
 		return Event{Mark: mark, Step: failed.step, Errno: failed.errno()}
 	}
 	return Event{Mark: mark}
@@ -126,8 +125,7 @@ func (e *stepError) Error() string { return e.step + ": " + e.err.Error() }
 
 // errno is the answer as a number, EIO where there is none.
 func (e *stepError) errno() syscall.Errno {
-	var errno syscall.Errno
-	if errors.As(e.err, &errno) {
+	if errno, ok := errors.AsType[syscall.Errno](e.err); ok {
 		return errno
 	}
 	return syscall.EIO

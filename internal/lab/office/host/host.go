@@ -205,8 +205,7 @@ func (h *Host) run(ctx context.Context, name string, args ...string) (string, er
 	cmd := exec.CommandContext(ctx, name, args...) //nolint:gosec // archivefs, and programs of Samba
 	cmd.Env = append(os.Environ(), "HOME="+h.dir)
 	out, err := cmd.Output()
-	var failed *exec.ExitError
-	if errors.As(err, &failed) {
+	if failed, ok := errors.AsType[*exec.ExitError](err); ok {
 		err = fmt.Errorf("%s %q: %w: %s", name, args, err, strings.TrimSpace(string(failed.Stderr)))
 	}
 	return string(out), err

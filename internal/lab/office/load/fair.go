@@ -120,7 +120,7 @@ func (c *crowd) live(ctx context.Context, i int, seed uint64) error {
 	defer s.close()
 	rnd := rand.New(rand.NewPCG(seed, uint64(i))) //nolint:gosec // a plan, not a secret
 	first := time.NewTimer(time.Duration(rnd.Float64() * float64(every)))
-	for n := 0; n < ownEach; n++ {
+	for n := range ownEach {
 		select {
 		case <-ctx.Done():
 			return nil

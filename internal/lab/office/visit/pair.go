@@ -117,8 +117,7 @@ func (v *visit) same(path string) deed {
 		}
 		v.want[at(path, first)]++
 		_, err := v.next.copyIn(path, second)(ctx)
-		var status windows.StatusError
-		if errors.As(err, &status) {
+		if status, ok := errors.AsType[windows.StatusError](err); ok {
 			return "the second is refused: " + string(status), v.matches(ctx)
 		}
 		v.want[at(path, second)]++
