@@ -2,8 +2,15 @@ package closing
 
 import (
 	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/archivefs/archivefs/internal/fusectl"
 )
 
 // Files of /proc are read without package os, which takes three more system calls for each, to
@@ -88,4 +95,149 @@ func openProc(path string, flags int) (fd int, err error) {
 			return fd, err
 		}
 	}
+}
+
+// Doomed reports whether a thread ends as soon as its system call returns: a signal that it does
+// not catch has killed it, or it is gone. It is false when that cannot be found out.
+func Doomed(pid uint32) bool {
+	if pid == 0 {
+		return false // a process of another pid namespace
+	}
+	status := taskStatus(pid, nil)
+	if status == nil {
+		return errors.Is(unix.Kill(int(pid), 0), unix.ESRCH)
+	}
+	if state := infoField(status, "State:"); strings.HasPrefix(state, "Z") || strings.HasPrefix(state, "X") {
+		return true
+	}
+	pending := signals(status, "SigPnd:") | signals(status, "ShdPnd:")
+	kept := signals(status, "SigBlk:") | signals(status, "SigIgn:") | signals(status, "SigCgt:") | harmless
+	return pending&(^kept|deadly) != 0
+}
+
+// Sets of signals as proc_pid_status(5) shows them: those that by default end no process
+// (signal(7)), and the one that cannot be caught.
+const (
+	harmless = 1<<(unix.SIGCHLD-1) | 1<<(unix.SIGCONT-1) | 1<<(unix.SIGSTOP-1) | 1<<(unix.SIGTSTP-1) |
+		1<<(unix.SIGTTIN-1) | 1<<(unix.SIGTTOU-1) | 1<<(unix.SIGURG-1) | 1<<(unix.SIGWINCH-1)
+	deadly = 1 << (unix.SIGKILL - 1)
+)
+
+// signals reads a set of signals out of a status.
+func signals(status []byte, name string) uint64 {
+	set, err := strconv.ParseUint(infoField(status, name), 16, 64)
+	if err != nil {
+		return 0
+	}
+	return set
+}
+
+// Unseen says which programs cannot be looked at here, so that one which was killed while it wrote cannot
+// be told from one that has finished; empty if all can. others says that other users have access.
+func (*Mounts) Unseen(others bool) string {
+	namespace, err := os.Readlink("/proc/self/ns/pid")
+	switch {
+	case err != nil:
+		return "any program, because /proc is not mounted"
+	case otherProc():
+		return "any program, because /proc is that of another PID namespace"
+	case namespace != "pid:[4026531836]": // PROC_PID_INIT_INO of the kernel
+		return "programs outside the PID namespace (the container) that it runs in"
+	case others && os.Geteuid() != 0 && hides(fusectl.Mounts("self")):
+		return "programs of other users, because /proc is mounted with hidepid"
+	}
+	return ""
+}
+
+// otherProc reports whether /proc has the processes of another PID namespace.
+func otherProc() bool {
+	self, err := os.Readlink("/proc/self")
+	return err == nil && self != strconv.Itoa(os.Getpid())
+}
+
+// hides reports whether /proc is mounted with hidepid (proc(5)).
+func hides(all []fusectl.Mounted) (hidden bool) {
+	for _, at := range all {
+		if at.Dir == "/proc" { // the last one is on top
+			_, how, given := strings.Cut(at.Options, "hidepid=")
+			hidden = given && !strings.HasPrefix(how, "0") && !strings.HasPrefix(how, "off")
+		}
+	}
+	return hidden
+}
+
+// rsyncOf reports whether a process is rsync by its status, and whether it was stopped: before it closes
+// what it had got to, it ignores the signal by which its processes end each other (its cleanup.c).
+func rsyncOf(status []byte) (rsync, stopped bool) {
+	return infoField(status, "Name:") == "rsync", signals(status, "SigIgn:")&(1<<(unix.SIGUSR1-1)) != 0
+}
+
+// Finished reports whether the process of a thread is an rsync that has not been stopped.
+func Finished(pid uint32) bool {
+	rsync, stopped := rsyncOf(taskStatus(pid, nil))
+	return rsync && !stopped
+}
+
+// Mounts knows the device number of a file system and its mount ids, in every mount namespace that
+// it is met in (proc_pid_mountinfo(5)). The zero value takes every device and every id for its own.
+type Mounts struct {
+	mu sync.Mutex
+	// dev is major:minor.
+	dev   string              // +checklocks:mu
+	known map[string]struct{} // +checklocks:mu
+	// proc says that /proc has the processes of another PID namespace.
+	proc bool // +checklocks:mu
+}
+
+// Learn finds the device number of the mount at mountpoint.
+func (m *Mounts) Learn(mountpoint string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.proc = otherProc()
+	for _, at := range fusectl.Mounts("self") {
+		if at.Dir == mountpoint {
+			m.dev = at.Device // the last one is on top
+			m.known = map[string]struct{}{at.ID: {}}
+		}
+	}
+}
+
+// foreign reports whether /proc tells nothing of the processes whose ids we get.
+func (m *Mounts) foreign() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.proc
+}
+
+// ours reports whether the mount id that the process pid uses is one of ours.
+func (m *Mounts) ours(pid int, id string) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.dev == "" {
+		return true // not known: the descriptor may be one of ours
+	}
+	if _, ok := m.known[id]; ok {
+		return true
+	}
+	for _, at := range fusectl.Mounts(strconv.Itoa(pid)) {
+		if at.ID == id && at.Device == m.dev {
+			m.known[id] = struct{}{}
+			return true
+		}
+	}
+	return false
+}
+
+// device reports whether a device number, hexadecimal as proc_pid_maps(5) shows it, is ours.
+func (m *Mounts) device(hex string) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.dev == "" {
+		return true // not known: it may be ours
+	}
+	var major, minor uint32
+	if _, err := fmt.Sscanf(m.dev, "%d:%d", &major, &minor); err != nil {
+		return true
+	}
+	return hex == fmt.Sprintf("%02x:%02x", major, minor)
 }

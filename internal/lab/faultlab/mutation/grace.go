@@ -23,12 +23,12 @@ func grace() []Mutation {
 			Old: "if Rests(&r) && !s.ending", New: "if Rests(&r) && r.Size < 0 && !s.ending", Focus: resting(history.Work),
 		},
 		{
-			Name: "the new name of a folder that rests is not written down", File: "fs/internal/change/trees.go",
+			Name: "the new name of a folder that rests is not written down", File: "fs/internal/change/folders.go",
 			Old: "err = up.Update(func(r *spool.Record) { retarget(r, c.s.Record(to, newName, nil)) })", New: "err = error(nil)",
 			Focus: resting(history.Work),
 		},
 		{
-			Name: "what lies in a directory does not go along", File: "fs/internal/change/trees.go",
+			Name: "what lies in a directory does not go along", File: "fs/internal/change/folders.go",
 			Old: "\t\tc.moveAlong(ctx, dir, in)\n", New: "\t\t_ = in\n", Focus: resting(history.Work),
 		},
 		{
