@@ -95,8 +95,10 @@ func TestDocumentsDecodes(t *testing.T) {
 		},
 		{"elements without an id are left out", `[{"name":"a"},{"id":null},null,7,[],{"id":1},{"id":"x"},{"id":9223372036854775813}]`, plain},
 		{"ids that are not positive", `[{"id":1},{"id":0,"folder-id":"0"},{"id":-5,"folder-id":-7},{"id":"-0.0"}]`, []archive.Document{
-			{ID: archive.NewID(0), Folder: archive.NewID(0), Size: archive.SizeUnknown}, {ID: archive.NewID(0), Size: archive.SizeUnknown},
-			{ID: -5, Folder: -7, Size: archive.SizeUnknown}, plain[0],
+			{ID: archive.NewID(0), Folder: archive.NewID(0), Size: archive.SizeUnknown},
+			{ID: archive.NewID(0), Size: archive.SizeUnknown},
+			{ID: -5, Folder: -7, Size: archive.SizeUnknown},
+			plain[0],
 		}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -221,7 +221,7 @@ func (s *sender) observe(op Operation, resp *http.Response, waited, took time.Du
 func (s *sender) probe(ctx context.Context) error {
 	r := get(OpStructure, "/archivestructure", url.Values{"lazy": {"true"}})
 	r.top = true
-	err := s.once(ctx, r, decoding(r, func(j *jsonReader) error {
+	err := s.once(ctx, r, decoding(r, func(j *jsonReader) error { //nolint:bodyclose // once closes it
 		_, err := (&folderReader{jsonReader: j, lazy: true, had: func() bool { return s.had(ctx) }}).structure()
 		return err
 	}))

@@ -114,7 +114,7 @@ const (
 // stream sends r and has decode read the JSON value of its answer; decode runs anew for each
 // repetition. Anything after the value is an error.
 func (s *service) stream(ctx context.Context, r *request, decode func(*jsonReader) error) error {
-	return s.exchange(ctx, r, decoding(r, decode))
+	return s.exchange(ctx, r, decoding(r, decode)) //nolint:bodyclose // exchange closes it
 }
 
 // decoding returns a reader of answers to r that has decode read their JSON value.

@@ -62,7 +62,7 @@ func TestTimeZonesOfSmallSystems(t *testing.T) {
 			const script = `for d in /usr/share/zoneinfo /usr/share/lib/zoneinfo /etc/zoneinfo "$1"; do [ ! -d "$d" ] || mount -t tmpfs none "$d"; done
 				"$0" mount --daemon --base-url "$2" --api-key k --state-dir "$3" --log-file "$4" --time-zone "$5" "$6" >&2 && stat -c %Y "$6/Muster GmbH/a.txt"
 				"$0" unmount "$6" >&2`
-			cmd := exec.CommandContext(t.Context(), "unshare", "-m", "sh", "-c", script, os.Args[0], filepath.Join(runtime.GOROOT(), "lib", "time"), url, filepath.Join(t.TempDir(), "state"), log, tt.option, dir)
+			cmd := exec.CommandContext(t.Context(), "unshare", "-m", "sh", "-c", script, os.Args[0], filepath.Join(runtime.GOROOT(), "lib", "time"), url, filepath.Join(t.TempDir(), "state"), log, tt.option, dir) //nolint:staticcheck // the test runs where it was built
 			cmd.Env = append(cmd.Environ(), asProgram+"=1", "TZ="+tt.tz)
 			var said strings.Builder
 			cmd.Stderr = &said

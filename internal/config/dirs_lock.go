@@ -66,7 +66,7 @@ func UsedBy(state string) *InUseError {
 
 // LastUsedBy is UsedBy, also after the process has ended.
 func LastUsedBy(state string) *InUseError {
-	lock, err := os.Open(filepath.Join(state, lockName))
+	lock, err := os.Open(filepath.Join(state, lockName)) //nolint:gosec // the state directory is the user's choice
 	if err != nil {
 		return nil
 	}

@@ -155,8 +155,8 @@ const SELinuxFS = "/sys/fs/selinux"
 // SELinux warns if SELinux, as selinuxfs shows it, keeps Samba from what the archive at dir shares: its
 // boolean for FUSE is off (samba_selinux(8)), and none of the mounts has given the archive another label.
 func SELinux(selinuxfs, dir string, mounts []fusectl.Mounted) []Finding {
-	enforces, _ := os.ReadFile(filepath.Join(selinuxfs, "enforce")) //nolint:gosec // of the kernel
-	permits, err := os.ReadFile(filepath.Join(selinuxfs, "booleans", "samba_share_fusefs"))
+	enforces, _ := os.ReadFile(filepath.Join(selinuxfs, "enforce"))                         //nolint:gosec // of the kernel
+	permits, err := os.ReadFile(filepath.Join(selinuxfs, "booleans", "samba_share_fusefs")) //nolint:gosec // of the kernel
 	if err != nil || !strings.HasPrefix(string(enforces), "1") || !strings.HasPrefix(string(permits), "0") {
 		return nil
 	}

@@ -206,7 +206,7 @@ func (w *world) judge(dir, boot string, before, after State) error {
 		}
 		got, err := io.ReadAll(io.NewSectionReader(found, 0, found.Size()))
 		if err != nil || !mixed(got, w.held) {
-			return fmt.Errorf("the bytes are %.9q, %v; those that were safe: %.9q", got, err, w.held)
+			return fmt.Errorf("the bytes are %.9q, %w; those that were safe: %.9q", got, err, w.held)
 		}
 	}
 	for range 3 {

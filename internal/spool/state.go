@@ -123,26 +123,31 @@ var (
 	// onTouch comes before bytes change.
 	onTouch = event{
 		"write to", PointReopen, PointReopened,
-		map[State]State{Created: Writing, Writing: Writing, Promised: Promised, Local: Writing, Recalled: Writing}, nil, false,
+		map[State]State{Created: Writing, Writing: Writing, Promised: Promised, Local: Writing, Recalled: Writing},
+		nil, false,
 	}
 	// onAnswer is for a close that is answered with success while others still write.
 	onAnswer = event{
 		"sync", PointSync, PointSynced,
-		map[State]State{Created: Created, Writing: Promised, Promised: Promised, Local: Local, Recalled: Recalled}, nil, false,
+		map[State]State{Created: Created, Writing: Promised, Promised: Promised, Local: Local, Recalled: Recalled},
+		nil, false,
 	}
 	onCommit = event{
 		"commit", PointCommit, PointCommitted,
-		map[State]State{Created: Committed, Writing: Committed, Promised: Queued, Local: Committed, Recalled: Queued}, nil, false,
+		map[State]State{Created: Committed, Writing: Committed, Promised: Queued, Local: Committed, Recalled: Queued},
+		nil, false,
 	}
 	// onQueue is a commit whose close is answered at once.
 	onQueue = event{
 		"commit", PointCommit, PointCommitted,
-		map[State]State{Created: Queued, Writing: Queued, Promised: Queued, Local: Queued, Recalled: Queued}, nil, false,
+		map[State]State{Created: Queued, Writing: Queued, Promised: Queued, Local: Queued, Recalled: Queued},
+		nil, false,
 	}
 	onRecommit = event{"commit again", PointCommit, PointCommitted, map[State]State{Recalled: Queued}, nil, false}
 	onKeep     = event{
 		"keep", PointKeep, PointKept,
-		map[State]State{Created: Local, Writing: Local, Promised: Local, Local: Local, Recalled: Local}, nil, false,
+		map[State]State{Created: Local, Writing: Local, Promised: Local, Local: Local, Recalled: Local},
+		nil, false,
 	}
 	onReopen = event{
 		"reopen", PointReopen, PointReopened,
@@ -167,11 +172,13 @@ var (
 	}
 	onRetry = event{
 		"retry", PointRetry, PointRetried,
-		map[State]State{Resting: Resting, Queued: Queued, Delivering: Delivering, Failed: Queued, Lost: Queued}, nil, false,
+		map[State]State{Resting: Resting, Queued: Queued, Delivering: Delivering, Failed: Queued, Lost: Queued},
+		nil, false,
 	}
 	onSend = event{
 		"deliver", PointSend, PointSending,
-		map[State]State{Committed: Sending, Sending: Sending, Resting: Delivering, Queued: Delivering, Delivering: Delivering}, nil, false,
+		map[State]State{Committed: Sending, Sending: Sending, Resting: Delivering, Queued: Delivering, Delivering: Delivering},
+		nil, false,
 	}
 	// onLook is for what is looked for and not sent; it changes no record.
 	onLook = event{
@@ -205,11 +212,13 @@ var (
 	// onWaitUnsent is for what waits and is not in the archive, onWaitInDoubt for what may be.
 	onWaitUnsent = event{
 		"put back", PointFail, PointFailed,
-		map[State]State{Committed: Committed, Sending: Committed, Resting: Queued, Queued: Queued, Delivering: Queued}, nil, true,
+		map[State]State{Committed: Committed, Sending: Committed, Resting: Queued, Queued: Queued, Delivering: Queued},
+		nil, true,
 	}
 	onWaitInDoubt = event{
 		"put back", PointFail, PointFailed,
-		map[State]State{Committed: Sending, Sending: Sending, Resting: Delivering, Queued: Delivering, Delivering: Delivering}, nil, true,
+		map[State]State{Committed: Sending, Sending: Sending, Resting: Delivering, Queued: Delivering, Delivering: Delivering},
+		nil, true,
 	}
 	// onInterrupt is for what an end of the program or the machine cut off, and for bytes that were lost.
 	onInterrupt = event{

@@ -74,7 +74,7 @@ func (c *Files) hidden(d *tree.Dir, name string) *tree.Entry {
 func (c *Files) renameEntry(ctx context.Context, d *tree.Dir, e *tree.Entry, to *tree.Dir, newName string, over *tree.Entry) error {
 	if up := e.Upload(); up != nil {
 		before := up.Record()
-		defer staging.LeftFolder(c.s, up, &before) //nolint:contextcheck // what begins here outlives the request
+		defer staging.LeftFolder(c.s, up, &before)
 	}
 	switch {
 	case e.Dir != nil:
@@ -527,7 +527,7 @@ func (c *Files) mayReplace(d *tree.Dir, name string, over *tree.Entry) (*archive
 		return doc, nil
 	}
 	if up := staging.FileAt(over).Pending(); up != nil {
-		if s := up.State(); !s.Written() && !s.IsFailed() && !(s.InQueue() && s.IsUnsent()) {
+		if s := up.State(); !s.Written() && !s.IsFailed() && (!s.InQueue() || !s.IsUnsent()) {
 			return nil, errno.ErrMayHave
 		}
 	}
@@ -568,7 +568,7 @@ func (c *Files) sendAsLocked(ctx context.Context, f *staging.File, up *spool.Upl
 	}
 	id, sent, err := c.s.Delivery.SendLocked(ctx, f, up, to, move, false)
 	if err != nil {
-		return c.takeBackLocked(f, up, before, err) //nolint:contextcheck // what waits outlives the request
+		return c.takeBackLocked(f, up, before, err)
 	}
 	c.moveToLocked(f, to, newName, over, replaced)
 	if sent {

@@ -103,7 +103,7 @@ func TestARefusalOfManyPathsIsLoggedOnce(t *testing.T) {
 	var out bytes.Buffer
 	l := newLog(&out, time.Now)
 	for _, path := range []string{"Briefe/a.pdf", "Briefe/b.pdf"} {
-		l.OfMany("open", path, ErrArchived)
+		_ = l.OfMany("open", path, ErrArchived)
 	}
 	if text := out.String(); strings.Count(text, "\n") != 1 || !strings.Contains(text, "path=Briefe/a.pdf") {
 		t.Errorf("logged\n%s", text)

@@ -211,8 +211,8 @@ type indexes struct{ files, directories, doubtful index }
 var tables = sync.OnceValue(func() *indexes {
 	x := &indexes{}
 	for i := range table {
-		switch r := &table[i]; {
-		case r.working == Doubtful:
+		switch r := &table[i]; r.working {
+		case Doubtful:
 			x.doubtful.add(r)
 		default:
 			if r.of&aFile != 0 {

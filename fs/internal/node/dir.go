@@ -301,7 +301,7 @@ func (h *dirHandle) Lookup(ctx context.Context, name string, out *fuse.EntryOut)
 	}
 	h.n.k.fillEntry(h.n.d, e, out)
 	h.looked++
-	if e.Dir == nil && out.Attr.Blocks == 0 && out.Attr.Size > 0 { // an estimate
+	if e.Dir == nil && out.Blocks == 0 && out.Size > 0 { // an estimate
 		h.guessed = true
 		out.SetAttrTimeout(h.lendEstimate(callerPID(ctx), staging.FileOf(h.n.d, e)))
 	}

@@ -174,9 +174,9 @@ func (n localAttrs) Subject(context.Context) (xattr.Subject, error) {
 func (n localAttrs) Change(_ context.Context, a xattr.Attr, value []byte) error {
 	switch a.Name() {
 	case xattr.Send:
-		return n.f.s.Send(n.up) //nolint:contextcheck // as below
+		return n.f.s.Send(n.up)
 	case xattr.Retry:
-		return n.f.s.retry(n.up, string(value) == xattr.RetryIncomplete) //nolint:contextcheck // what begins here outlives the request
+		return n.f.s.retry(n.up, string(value) == xattr.RetryIncomplete)
 	}
 	return n.up.Update(func(r *spool.Record) {
 		_ = draftOf(r).Set(a, value) // the value was checked
@@ -273,7 +273,7 @@ func (n dirAttributes) Change(ctx context.Context, a xattr.Attr, value []byte) e
 	d := n.d
 	switch a.Name() {
 	case xattr.Send:
-		return n.send() //nolint:contextcheck // what begins here outlives the request
+		return n.send()
 	case xattr.Keep:
 		return n.s.Keeper.SetFolder(d, keeps(value))
 	}

@@ -100,8 +100,8 @@ func TestTimesOfAFileThatWaits(t *testing.T) {
 
 // What this machine changes about a document of an inbox is a change, a look at it is none.
 func TestKeywordsChangeADocument(t *testing.T) {
-	s, d, _ := timed(t)
-	d = tree.NewDir(s.Tree, tree.InboxDir, 78, s.Inodes.Folder(78), s.Root, "Post")
+	s, _, _ := timed(t)
+	d := tree.NewDir(s.Tree, tree.InboxDir, 78, s.Inodes.Folder(78), s.Root, "Post")
 	doc := archive.Document{ID: 5, Created: time.Unix(1_000_000_000, 0)}
 	e := tree.NewEntry("a", &doc, nil)
 	f := NewFile(s, 9, d, e, &doc, nil)

@@ -349,7 +349,7 @@ func (a Archive) By(user string) Archive {
 
 // In returns the same view for what belongs to s.
 func (a Archive) In(s Scope) Archive {
-	a.database = a.database.in(s)
+	a.database = a.in(s)
 	return a
 }
 

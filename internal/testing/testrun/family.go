@@ -3,6 +3,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -87,7 +88,7 @@ func (f *family) start(c command) (pid int, status <-chan syscall.WaitStatus, er
 		attributes.Sys.Unshareflags = syscall.CLONE_NEWNS // private
 	}
 	pid, err = syscall.ForkExec(c.args[0], c.args, &attributes) //nolint:gosec // what go test or this program names
-	if c.apart && (err == syscall.EPERM || err == syscall.EINVAL) {
+	if c.apart && (errors.Is(err, syscall.EPERM) || errors.Is(err, syscall.EINVAL)) {
 		attributes.Sys.Unshareflags = 0                             // as in a container, or where / is no mount: a test cannot make a namespace, either
 		pid, err = syscall.ForkExec(c.args[0], c.args, &attributes) //nolint:gosec // as above
 	}

@@ -119,10 +119,10 @@ func (p *underTest) all() (text string) {
 // now says what runs.
 func (t *tally) now() string {
 	var text strings.Builder
-	text.WriteString(fmt.Sprintf("%d of %d packages are done", t.done, t.packages))
+	fmt.Fprintf(&text, "%d of %d packages are done", t.done, t.packages)
 	for _, name := range slices.Sorted(maps.Keys(t.running)) {
 		p := t.running[name]
-		text.WriteString(fmt.Sprintf("; %s has run for %s", name, brief(time.Since(p.began))))
+		fmt.Fprintf(&text, "; %s has run for %s", name, brief(time.Since(p.began)))
 		if tests := p.working(); len(tests) > 0 {
 			text.WriteString(", now " + strings.Join(tests, " "))
 		}

@@ -49,7 +49,8 @@ func failure(kind archive.Kind) error {
 func TestCompare(t *testing.T) {
 	created := time.Date(2024, 1, 2, 3, 4, 5, 0, time.UTC)
 	docs := []archive.Document{
-		{ID: 1, Name: "a", Created: created, Archived: created}, {ID: 2, Name: "b", Created: created, Archived: created},
+		{ID: 1, Name: "a", Created: created, Archived: created},
+		{ID: 2, Name: "b", Created: created, Archived: created},
 		{ID: 3, Name: "c", Created: created}, // in an inbox
 	}
 	inbox := archive.Inbox{UserID: 0, Folder: archive.Folder{ID: 9, Name: "Anna", Children: []archive.Folder{{ID: 10, Name: "Alt"}}}}

@@ -40,7 +40,8 @@ func TestOutcomesOfUploads(t *testing.T) {
 		"it waits":                           {nil, []fs.Status{{Uploads: as(func(u *fs.UploadInfo) { u.Waits, u.Error = true, "busy" })}}, "pending: busy"},
 		"it was renamed to a temporary name": {nil, []fs.Status{{Uploads: fs.UploadStatus{Locals: []fs.UploadInfo{{ID: "1", State: fs.StateLocal, Error: "why"}}}}}, "local: why"},
 		"another one waits for a service that is away": {
-			nil, []fs.Status{{Health: fs.HealthAway, Uploads: fs.UploadStatus{List: []fs.UploadInfo{up, {ID: "2", State: fs.StatePending, Waits: true}}}}},
+			nil,
+			[]fs.Status{{Health: fs.HealthAway, Uploads: fs.UploadStatus{List: []fs.UploadInfo{up, {ID: "2", State: fs.StatePending, Waits: true}}}}},
 			"pending: the service does not answer, or cannot do what it is asked",
 		},
 	}

@@ -131,7 +131,7 @@ func (l Curve) draw(out *strings.Builder, i int, at func(Point) (float64, float6
 	path.WriteString("M")
 	for _, p := range l.Points {
 		x, y := at(p)
-		path.WriteString(fmt.Sprintf("%.1f %.1f ", x, y))
+		fmt.Fprintf(&path, "%.1f %.1f ", x, y)
 		if len(l.Points) <= few {
 			_, _ = fmt.Fprintf(out, `<circle cx="%.1f" cy="%.1f" r="3" fill="%s"/>`, x, y, l.Colour)
 		}

@@ -35,9 +35,9 @@ func pdf(size int, n uint64) []byte {
 	object("<< /Type /XObject /Subtype /Image /Width %d /Height 1 /ColorSpace /DeviceGray /BitsPerComponent 8 /Length %d >>\nstream\n%s\nendstream",
 		len(pixels), len(pixels), pixels)
 	var references strings.Builder
-	references.WriteString(fmt.Sprintf("xref\n0 %d\n0000000000 65535 f \n", len(offsets)+1))
+	fmt.Fprintf(&references, "xref\n0 %d\n0000000000 65535 f \n", len(offsets)+1)
 	for _, offset := range offsets {
-		references.WriteString(fmt.Sprintf("%010d 00000 n \n", offset))
+		fmt.Fprintf(&references, "%010d 00000 n \n", offset)
 	}
 	end := func(at int) string {
 		return fmt.Sprintf("%strailer\n<< /Size %d /Root 1 0 R >>\nstartxref\n%d\n%%%%EOF\n", references.String(), len(offsets)+1, at)

@@ -25,7 +25,7 @@ func main() {
 	if err := syscall.Stat(os.Args[1], &st); err != nil {
 		log.Fatal(err)
 	}
-	root := &fs.LoopbackRoot{Path: os.Args[1], Dev: st.Dev, NewNode: func(root *fs.LoopbackRoot, _ *fs.Inode, _ string, _ *syscall.Stat_t) fs.InodeEmbedder {
+	root := &fs.LoopbackRoot{Path: os.Args[1], Dev: st.Dev, NewNode: func(root *fs.LoopbackRoot, _ *fs.Inode, _ string, _ *syscall.Stat_t) fs.InodeEmbedder { //nolint:staticcheck // what is to take its place has no root
 		return &node{fs.LoopbackNode{RootData: root}}
 	}}
 	root.RootNode = &node{fs.LoopbackNode{RootData: root}}

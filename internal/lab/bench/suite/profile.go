@@ -69,7 +69,7 @@ func (b *Bench) top(ctx context.Context, name, how string, profiles ...string) e
 	env := b.env()
 	for i, path := range profiles {
 		env = append(env, fmt.Sprintf("P%d=%s", i, path))
-		args.WriteString(fmt.Sprintf(` "$P%d"`, i))
+		fmt.Fprintf(&args, ` "$P%d"`, i)
 	}
 	r, err := machine.Run(ctx, `go tool pprof -nodecount=10 `+how+` "$ARCHIVEFS"`+args.String(), env, time.Minute)
 	if err != nil {

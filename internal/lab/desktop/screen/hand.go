@@ -33,10 +33,10 @@ func (s *Screen) Drag(ctx context.Context, from, to *Node, key string) error {
 	x, y := from.Middle()
 	tx, ty := to.Middle()
 	var line strings.Builder
-	line.WriteString(fmt.Sprintf("xdotool mousemove --sync %d %d sleep 0.2 mousedown 1 sleep 0.3", x, y))
+	fmt.Fprintf(&line, "xdotool mousemove --sync %d %d sleep 0.2 mousedown 1 sleep 0.3", x, y)
 	const steps = 20
 	for i := 1; i <= steps; i++ {
-		line.WriteString(fmt.Sprintf(" mousemove %d %d sleep 0.05", x+(tx-x)*i/steps, y+(ty-y)*i/steps))
+		fmt.Fprintf(&line, " mousemove %d %d sleep 0.05", x+(tx-x)*i/steps, y+(ty-y)*i/steps)
 	}
 	hold, release := "", ""
 	if key != "" {

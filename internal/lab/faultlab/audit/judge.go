@@ -111,7 +111,7 @@ func (j *judge) checkFile(f *File) {
 		j.violate(Doubled, "%s took the place of %s, and the archive has both", f.What, old.What)
 	}
 	certain := j.told(f) || f.Old || len(found) > 0 && !j.hasFailed(f, Range{0, len(f.Content)}) // else it may be kept
-	if f.Told == OK && !f.Stays && f.Removed == 0 && (!f.Absent || len(found) > 0) && !(f.MayStay && len(found) == 0) && certain && !j.isThere(f, found) {
+	if f.Told == OK && !f.Stays && f.Removed == 0 && (!f.Absent || len(found) > 0) && (!f.MayStay || len(found) != 0) && certain && !j.isThere(f, found) {
 		j.violate(Missing, "%s was answered 0 and is not in the archive as %s/%s, but as %v", f.What, f.Folder, f.Name, places(found))
 	}
 	for _, p := range j.Passed {

@@ -14,19 +14,9 @@ func synced() history.Focus {
 	return history.Focus{Kinds: []history.Kind{history.Hanging, history.Hanging}, Fsync: true, Session: crash()}
 }
 
-// local are files under temporary names, closed when the machine crashes.
-func local() history.Focus {
-	return history.Focus{Kinds: []history.Kind{history.Keep, history.Keep}, Session: crash()}
-}
-
 // refusals are files that the service has refused when the machine crashes.
 func refusals() history.Focus {
 	return history.Focus{Kinds: []history.Kind{history.Write, history.Write}, Service: history.Full, Session: refused()}
-}
-
-// archived are files that are archived, and gone from the spool, when the machine crashes.
-func archived() history.Focus {
-	return history.Focus{Kinds: slices.Repeat([]history.Kind{history.Write}, 8), Service: history.Full, Session: crash()}
 }
 
 // unheard are small files that the service has archived without an answer when the machine crashes.

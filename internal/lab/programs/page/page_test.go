@@ -27,7 +27,7 @@ func TestWrite(t *testing.T) {
 	if err := Write(file, all); err != nil {
 		t.Fatal(err)
 	}
-	b, err := os.ReadFile(file) //nolint:gosec // below the test's directory
+	b, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}

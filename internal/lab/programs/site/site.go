@@ -166,7 +166,7 @@ func own(where string) string { return strings.ReplaceAll(where, "/", "-") }
 
 // Meant is what a script left in the directory meant of its own; nothing if it left none.
 func (s *Site) Meant(where, name string) (string, error) {
-	text, err := os.ReadFile(s.path("w", own(where), "meant", name)) //nolint:gosec // below the scratch directory
+	text, err := os.ReadFile(s.path("w", own(where), "meant", name))
 	if errors.Is(err, os.ErrNotExist) {
 		err = nil
 	}

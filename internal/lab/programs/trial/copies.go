@@ -40,23 +40,27 @@ mkdir nwe
 may rmdir nwe
 cp -r "$W/s" new
 `},
-		{Program: "mkdir", Does: "New folder, and then its name, with a file in it", After: Tree{"Reminders/letter.txt": draft},
+		{
+			Program: "mkdir", Does: "New folder, and then its name, with a file in it", After: Tree{"Reminders/letter.txt": draft},
 			Otherwise: Tree{"New folder/": "", "Reminders/letter.txt": draft}, Allowed: Place.graced, Script: source + `
 mkdir 'New folder'
 may mv -T 'New folder' Reminders || true
 mkdir -p Reminders
 cp "$W/letter.txt" Reminders/
-`},
+`,
+		},
 		{Program: "mkdir", Does: "an empty folder that stays", After: Tree{"empty/": ""}, Script: `
 mkdir empty
 settle
 test -d empty
 `},
-		{Program: "mv", Does: "what was just copied, to a better name", After: letter, Otherwise: Tree{"lettre.txt": draft}, Passing: []string{"lettre.txt"},
+		{
+			Program: "mv", Does: "what was just copied, to a better name", After: letter, Otherwise: Tree{"lettre.txt": draft}, Passing: []string{"lettre.txt"},
 			Allowed: func(p Place) bool { return !p.unnamed() }, Script: source + `
 cp "$W/letter.txt" lettre.txt
 may mv lettre.txt letter.txt
-`},
+`,
+		},
 		{Program: "rm", Does: "what was just copied by mistake", After: letter, Otherwise: Tree{"letter.txt": draft, "wrong.txt": draft}, Allowed: Place.graced, Script: source + `
 cp "$W/letter.txt" wrong.txt
 may rm wrong.txt

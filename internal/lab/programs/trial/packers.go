@@ -47,13 +47,15 @@ tar -C "$W/s" -cf "$W/t.tar" a && bsdtar -xf "$W/t.tar"
 		{Program: "p7zip", Does: "7z x", After: tree, Script: source + `
 (cd "$W/s" && 7z a -bd "$W/t.7z" a >/dev/null) && 7z x -bd "$W/t.7z" >/dev/null
 `},
-		{Program: "zip", Does: "a new archive, and more into it", After: Tree{"t.zip": made, "one.txt": "one\n", "two.txt": "two\n"},
+		{
+			Program: "zip", Does: "a new archive, and more into it", After: Tree{"t.zip": made, "one.txt": "one\n", "two.txt": "two\n"},
 			Otherwise: Tree{"t.zip": made, "one.txt": "one\n", "two.txt": "two\n"}, Allowed: Place.graced, Script: meant + `
 echo one >one.txt && echo two >two.txt
 zip -q t.zip one.txt && unzip -qt t.zip && meant t.zip
 may zip -q t.zip two.txt && meant t.zip
 test "$OUTCOME" = refused || unzip -l t.zip | grep -q two.txt
-`},
+`,
+		},
 		{Program: "zip", Does: "-u of an archive that is a document", Before: Tree{"t.zip": zipped}, Allowed: never, Script: meant + `
 echo two >"$W/two.txt"
 may zip -qj t.zip "$W/two.txt" # it removes the old one first

@@ -8,34 +8,45 @@ import "strings"
 func reports() []*Trial {
 	pdf := pdfOf("Dear Sir")
 	all := []*Trial{
-		{Program: "qpdf", Does: "--replace-input of a document: NAME.~qpdf-temp#, NAME.~qpdf-orig#, two renames", Source: "qpdf/qpdf#1773, #1559",
+		{
+			Program: "qpdf", Does: "--replace-input of a document: NAME.~qpdf-temp#, NAME.~qpdf-orig#, two renames", Source: "qpdf/qpdf#1773, #1559",
 			Before: Tree{"letter.pdf": pdf}, After: Tree{"letter.pdf": made}, Allowed: Place.changeable, Script: meant + `
 may qpdf --linearize --replace-input letter.pdf
 test "$OUTCOME" = refused || { qpdf --check letter.pdf >/dev/null && meant letter.pdf; }
-`},
-		{Program: "qpdf", Does: "--replace-input of what was just copied", Source: "qpdf/qpdf#1773, #1559",
+`,
+		},
+		{
+			Program: "qpdf", Does: "--replace-input of what was just copied", Source: "qpdf/qpdf#1773, #1559",
 			After: Tree{"letter.pdf": made}, Otherwise: Tree{"letter.pdf": pdf}, Allowed: Place.young, Script: meant + `
 printf '%s' "$PDF" | base64 -d >letter.pdf
 may qpdf --linearize --replace-input letter.pdf
 test "$OUTCOME" = refused || { qpdf --check letter.pdf >/dev/null && meant letter.pdf; }
-`},
-		{Program: "exiftool", Does: "changes a document: NAME_exiftool_tmp, and NAME_original stays", Source: "Webreaper/Damselfly#87",
+`,
+		},
+		{
+			Program: "exiftool", Does: "changes a document: NAME_exiftool_tmp, and NAME_original stays", Source: "Webreaper/Damselfly#87",
 			Before: Tree{"letter.pdf": pdf}, After: Tree{"letter.pdf": made}, Allowed: Place.changeable, Script: meant + `
 may exiftool -q -overwrite_original -Title=Letter letter.pdf
 test "$OUTCOME" = refused || meant letter.pdf
-`},
-		{Program: "ImageMagick", Does: "mogrify of a document: renamed aside to NAME~, written anew", Source: "ImageMagick/ImageMagick#8939, #5952",
+`,
+		},
+		{
+			Program: "ImageMagick", Does: "mogrify of a document: renamed aside to NAME~, written anew", Source: "ImageMagick/ImageMagick#8939, #5952",
 			Before: Tree{"photo.pgm": "P5 2 2 255\n0123"}, After: Tree{"photo.pgm": made}, Allowed: Place.changeable, Script: meant + `
 may mogrify -negate photo.pgm
 test "$OUTCOME" = refused || meant photo.pgm
-`},
-		{Program: "KeePassXC", Does: "saves through the document portal: .xdp-NAME.XXXXXX-XXXXXX, rename", Source: "keepassxreboot/keepassxc#12355",
+`,
+		},
+		{
+			Program: "KeePassXC", Does: "saves through the document portal: .xdp-NAME.XXXXXX-XXXXXX, rename", Source: "keepassxreboot/keepassxc#12355",
 			Before: Tree{"keys.kdbx": "old\n"}, After: Tree{"keys.kdbx": "new\n"}, Allowed: Place.changeable, Script: `
 echo new >.xdp-keys.kdbx.PphzRP-BErgPX
 may mv -T .xdp-keys.kdbx.PphzRP-BErgPX keys.kdbx
 rm -f .xdp-keys.kdbx.PphzRP-BErgPX
-`},
-		{Program: "opustags", Does: "renames over a document that it still has open", Source: "fmang/opustags#62",
+`,
+		},
+		{
+			Program: "opustags", Does: "renames over a document that it still has open", Source: "fmang/opustags#62",
 			Before: letter, After: changed, Allowed: Place.changeable, Script: `
 save() { python3 -c 'import os
 f = open("letter.txt"); text = f.read()
@@ -43,7 +54,8 @@ d = os.open("letter.txt.Ab3dEf", os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
 os.write(d, b"new " + text.encode()); os.close(d)
 os.rename("letter.txt.Ab3dEf", "letter.txt"); f.close()'; }
 may save
-`},
+`,
+		},
 		{Program: "node", Does: "copies by copy_file_range, chmod, chown and utimes", Source: "DialmasterOrg/Youtarr#693", After: letter, Script: `
 printf 'Dear Sir\n' >"$W/letter.txt"
 python3 -c 'import os, sys
@@ -83,7 +95,8 @@ rm letter.txt.sb-98006a1b-AbCdEf/letter.txt && rmdir letter.txt.sb-98006a1b-AbCd
 printf 'PK not really' >DotNetZip-k2x4yq1z.tmp
 mv -T DotNetZip-k2x4yq1z.tmp letters.zip
 `},
-		{Program: "yt-dlp", Does: "parts with ordinary names are put together and removed", Source: "meeb/tubesync#218", After: Tree{"film.mkv": "film and sound\n"},
+		{
+			Program: "yt-dlp", Does: "parts with ordinary names are put together and removed", Source: "meeb/tubesync#218", After: Tree{"film.mkv": "film and sound\n"},
 			Otherwise: Tree{"film.mkv": "film and sound\n", "film.f137.mp4": "film\n", "film.f140.m4a": "sound\n"}, Allowed: Place.graced, Script: `
 echo film >film.f137.mp4.part && mv -T film.f137.mp4.part film.f137.mp4
 echo sound >film.f140.m4a.part && mv -T film.f140.m4a.part film.f140.m4a
@@ -91,7 +104,8 @@ echo film and sound >film.temp.mkv
 if [ "$OUTCOME" = done ] || [ "$SERVICE" = full ]; then mv -T film.temp.mkv film.mkv; else mv -T film.temp.mkv film.mkv || echo film and sound >film.mkv; fi
 may rm film.f137.mp4 film.f140.m4a
 `, Passing: []string{"film.temp.mkv"},
-			Limit: "a service that renames nothing keeps the name under which a part was put together", LimitAt: Place.unnamed},
+			Limit: "a service that renames nothing keeps the name under which a part was put together", LimitAt: Place.unnamed,
+		},
 		{Program: "duplicacy", Does: "NAME.tmp, fsync, close, rename", Source: "gilbertchen/duplicacy#550", After: Tree{"chunk": "chunk\n"}, Script: `
 python3 -c 'import os
 d = os.open("chunk.xbvzmqrk.tmp", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
@@ -102,13 +116,15 @@ echo old >book.xlsx
 save() { rm book.xlsx && echo new >book.xlsx.k3Jx9Qz && mv -T book.xlsx.k3Jx9Qz book.xlsx; }
 may save
 `},
-		{Program: "HFS", Does: "hfs$upload-NAME is renamed while another program reads it", Source: "rejetto/hfs#457", After: letter,
+		{
+			Program: "HFS", Does: "hfs$upload-NAME is renamed while another program reads it", Source: "rejetto/hfs#457", After: letter,
 			Limit: "without grace a name that no table has is sent at once", LimitAt: Place.graceless, Script: `
 printf 'Dear Sir\n' >'hfs$upload-letter.txt'
 exec 9<'hfs$upload-letter.txt'
 mv -T 'hfs$upload-letter.txt' letter.txt
 exec 9<&-
-`},
+`,
+		},
 	}
 	for _, t := range all {
 		t.Report = true

@@ -33,10 +33,14 @@ os.replace(name, "letter.txt")' "$1"`
 		save := "\nsave() { " + p.line + "; }\n"
 		all = append(all,
 			&Trial{Program: p.name, Does: p.does + ": new", After: letter, Script: save + "save 'Dear Sir'\n"},
-			&Trial{Program: p.name, Does: p.does + ": twice", After: changed, Otherwise: letter, Allowed: Place.young,
-				Script: save + "save 'Dear Sir'\nmay save 'new Dear Sir'\n"},
-			&Trial{Program: p.name, Does: p.does + " over a document", Before: letter, After: changed, Allowed: Place.changeable,
-				Script: save + "may save 'new Dear Sir'\n"})
+			&Trial{
+				Program: p.name, Does: p.does + ": twice", After: changed, Otherwise: letter, Allowed: Place.young,
+				Script: save + "save 'Dear Sir'\nmay save 'new Dear Sir'\n",
+			},
+			&Trial{
+				Program: p.name, Does: p.does + " over a document", Before: letter, After: changed, Allowed: Place.changeable,
+				Script: save + "may save 'new Dear Sir'\n",
+			})
 	}
 	return append(all,
 		&Trial{Program: "sed", Does: "sed -i of a document", Before: letter, After: changed, Allowed: Place.changeable, Script: `

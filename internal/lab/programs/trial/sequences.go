@@ -71,7 +71,8 @@ rmdir '.TemporaryItems/folders.501/(A Document Being Saved By Preview)'
 mkdir '(A Document Being Saved By Preview 2)'
 rmdir '(A Document Being Saved By Preview 2)'
 `},
-		{Program: "Finder", Does: "untitled folder, its name, a copy with ._ and .DS_Store", Source: finder, After: Tree{"Reminders/letter.docx": "new\n"},
+		{
+			Program: "Finder", Does: "untitled folder, its name, a copy with ._ and .DS_Store", Source: finder, After: Tree{"Reminders/letter.docx": "new\n"},
 			Otherwise: Tree{"untitled folder/letter.docx": "new\n"}, Allowed: Place.graced, Script: `
 mkdir 'untitled folder'
 printf x >.DS_Store
@@ -80,7 +81,8 @@ may mv -T 'untitled folder' Reminders
 test "$OUTCOME" = refused || name=Reminders
 printf x >"$name/._letter.docx"
 echo new >"$name/letter.docx"
-`},
+`,
+		},
 		{Program: "Safari", Does: "downloads into NAME.download/", Source: "iterate-ch/docs#360", After: written, Script: `
 mkdir letter.docx.download
 echo new >letter.docx.download/letter.docx

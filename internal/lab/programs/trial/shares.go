@@ -22,11 +22,13 @@ named() { smb 'rename "New folder" Reminders' | tee "$W/said"; ! grep -q NT_STAT
 may named
 test "$OUTCOME" = refused || smb "cd Reminders; put $W/letter.txt letter.txt"
 `},
-		{Program: "python3-impacket", Does: "copies a file of which it announces no length, and vanishes", After: nothing, Fails: true,
+		{
+			Program: "python3-impacket", Does: "copies a file of which it announces no length, and vanishes", After: nothing, Fails: true,
 			Limit: "a server does not tell that its client has vanished: see OFFICE.md", Script: `
 big 1 >"$W/big.csv"
 lab share "$AT/big.csv" "$W/big.csv" silently || true
-`},
+`,
+		},
 		{Program: "Explorer", Does: "copies a file: its length first, then its bytes", Source: explorer, After: Tree{"big.csv": string(site.Table(1))}, Script: `
 big 1 >"$W/big.csv"
 lab share "$AT/big.csv" "$W/big.csv" whole
@@ -35,7 +37,8 @@ lab share "$AT/big.csv" "$W/big.csv" whole
 big 1 >"$W/big.csv"
 lab share "$AT/big.csv" "$W/big.csv" vanishing || true
 `},
-		{Program: "scanner", Does: "makes a lock directory, scans, removes the lock, twice",
+		{
+			Program: "scanner", Does: "makes a lock directory, scans, removes the lock, twice",
 			Source: "Xerox Document Centre 440, handbook: NAME.LCK, NAME.XSM/00000001.TIF", After: Tree{"scan.XSM/00000001.txt": "page 1\n", "scan.XSM/00000002.txt": "page 2\n"},
 			Script: client + `
 echo page 1 >"$W/1" && echo page 2 >"$W/2"
@@ -47,7 +50,8 @@ job() {
 }
 job 1
 job 2
-`},
+`,
+		},
 		{Program: "scanner", Does: "tests the folder: writes a file, removes it", Source: "test button of devices that scan to a share", After: nothing, Otherwise: Tree{"test.txt": "test\n"}, Allowed: Place.graced, Script: client + `
 echo test >"$W/test.txt"
 smb "put $W/test.txt test.txt"

@@ -60,11 +60,13 @@ may rsync -a "$W/s/" ./
 chmod -R go= "$W/s"
 unison -batch -auto -ui text "$W/s" "$PWD"
 `},
-		{Program: "unison", Does: "a new directory that others can read", After: tree,
+		{
+			Program: "unison", Does: "a new directory that others can read", After: tree,
 			Limit: "the mount keeps no permissions, and Unison insists on them: it needs -perms 0, as on FAT", Script: made + `
 chmod -R a+rX "$W/s" && chmod go= "$W/s"
 unison -batch -auto -ui text "$W/s" "$PWD"
-`},
+`,
+		},
 		{Program: "unison", Does: "the same with -perms 0", After: tree, Script: made + `
 chmod -R a+rX "$W/s"
 unison -batch -auto -ui text -perms 0 -dontchmod "$W/s" "$PWD"
