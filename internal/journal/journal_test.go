@@ -343,10 +343,11 @@ func TestNothingIsWrittenAfterTheEnd(t *testing.T) {
 	dir := t.TempDir()
 	l := open(t, dir, "one")
 	kept := l.append(t, "kept")
-	for l.number < few { // the next segment has the oldest one emptied
+	for range few - 1 {
 		for _, body := range numbered(0, 5) {
 			l.Release(l.append(t, body).At)
 		}
+		l.append(t, strings.Repeat("x", testSize*3/4)) // leaves no room
 	}
 	for range 3 {
 		l.append(t, strings.Repeat("x", testSize*3/4)) // leaves no room
