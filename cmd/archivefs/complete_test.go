@@ -111,7 +111,6 @@ func TestComplete(t *testing.T) {
 		{"doctor of", "directories", "office"},
 		{"doctor office DIR ", "directories", "..."},
 		{"serve ", "none", ""},
-		{"serve --import ", "directories", ""},
 		{"admin ", "none", "tenants mandators inboxes users keys auto-export ..."},
 		{"admin keys ", "none", "list add revoke"},
 		{"admin keys add --scope ", "none", "read write read,write"},

@@ -49,12 +49,12 @@ func TestLogOnTheStreamOfTheJournal(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Setenv("JOURNAL_STREAM", fmt.Sprintf("%d:%d", info.Dev, info.Ino))
-	p := startWith(t, func(cmd *exec.Cmd) { cmd.Stderr = stream }, "serve", "--import", t.TempDir(), "--data", t.TempDir(), "--listen", "127.0.0.1:0")
+	p := startWith(t, func(cmd *exec.Cmd) { cmd.Stderr = stream }, "serve", "--sample", "--data", t.TempDir(), "--listen", "127.0.0.1:0")
 	p.line("serving ")
 	p.stop()
 	startWith(t, func(cmd *exec.Cmd) { cmd.Stderr = stream }, "serve", "operand").wantExit(2)
 	text, err := os.ReadFile(path)
-	if err != nil || !strings.HasPrefix(string(text), "<6>import of ") || !strings.Contains(string(text), "\n<3>archivefs: serve takes no operands") {
+	if err != nil || !strings.HasPrefix(string(text), "<6>made the sample archive: ") || !strings.Contains(string(text), "\n<3>archivefs: serve takes no operands") {
 		t.Errorf("the journal reads %q, %v", text, err)
 	}
 }

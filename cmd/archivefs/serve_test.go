@@ -57,51 +57,6 @@ func TestDataOfSomebodyElse(t *testing.T) {
 	}
 }
 
-// An import adds what is there, says what is not, and lets the exit status tell it.
-func TestServeImport(t *testing.T) {
-	home := isolate(t)
-	tree, data := filepath.Join(home, "office"), filepath.Join(home, "data")
-	if err := os.MkdirAll(filepath.Join(tree, "Muster GmbH", "Letters"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(tree, "Muster GmbH", "Letters", "a.txt"), []byte("a"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	serve := []string{"serve", "--listen", "127.0.0.1:0", "--data", data, "--import", tree}
-	p := start(t, serve...)
-	p.line("serving ")
-	p.says("import of " + tree + ": 1 document and 2 folders")
-	p.stop()
-	if err := os.Symlink("a.txt", filepath.Join(tree, "Muster GmbH", "Letters", "b.txt")); err != nil {
-		t.Fatal(err)
-	}
-	p = start(t, serve...)
-	p.line("serving ")
-	for _, text := range []string{"b.txt: a symbolic link", "0 documents and 0 folders", "1 document had been there before; skipped 1 entry, as said above", "the exit status will be 1"} {
-		p.says(text)
-	}
-	p.signal(os.Interrupt)
-	p.wantExit(1)
-	if said := p.said(); !strings.HasSuffix(said, "but 1 entry of --import stayed out of the archive, hence exit status 1; the log of the import says which and why\n") {
-		t.Errorf("said %q at the end", said)
-	}
-}
-
-func TestServeImportOfNoDirectory(t *testing.T) {
-	home := isolate(t)
-	file := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(file, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	for _, wrong := range []string{file, file + ".absent"} {
-		status, stdout, stderr := call(t, "serve", "--import", wrong, "--listen", "127.0.0.1:0")
-		if status != 2 || stdout != "" || !strings.HasPrefix(stderr, "archivefs: --import: ") {
-			t.Errorf("exit status %d, output %q, error %q; want 2 and a sentence about --import", status, stdout, stderr)
-		}
-	}
-	wantUntouched(t, home)
-}
-
 // The archive is in the database whichever way that is named, and nobody sees by what password.
 func TestServeWithPostgreSQL(t *testing.T) {
 	home := isolate(t)

@@ -89,18 +89,21 @@ func TestCrashBetweenContentAndRow(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantContents(t, image, documents)
-	listed, err := after.catalog.Contents(ctx, folder)
-	if err != nil || len(listed) != documents {
-		t.Errorf("%d documents after the crash, %v", len(listed), err)
-	}
-	for _, d := range listed {
-		content, err := after.vault.Open(ctx, d.Digest)
+	listed := 0
+	err = after.catalog.List(ctx, store.Query{Folder: folder}, func(d store.Listed) error {
+		listed++
+		full, err := after.catalog.Document(ctx, d.ID)
 		if err != nil {
-			t.Fatal(err)
+			return err
 		}
-		if err := content.Close(); err != nil {
-			t.Error(err)
+		content, err := after.vault.Open(ctx, full.Digest)
+		if err != nil {
+			return err
 		}
+		return content.Close()
+	})
+	if err != nil || listed != documents {
+		t.Errorf("%d documents after the crash, %v", listed, err)
 	}
 	if err := after.Close(); err != nil {
 		t.Error(err)

@@ -139,7 +139,7 @@ func newServer(options Options, db *store.Store, contents contents) *Server {
 	s.health = &health{db: db, vault: s.vault, log: log}
 	s.renderer = &renderer{vault: s.vault, known: db.Uses, workers: workers, attempts: newAttempts(), log: log}
 	s.intake = &intake{vault: s.vault, workers: workers, activity: s.activity, most: options.MaxUpload}
-	s.furnisher = furnisher{catalog: catalog.Whole{Archive: db.Tenant(store.DefaultTenant)}, intake: s.intake, data: options.Data}
+	s.furnisher = furnisher{catalog: catalog.Whole{Archive: db.Tenant(store.DefaultTenant)}, intake: s.intake}
 	return s
 }
 

@@ -174,22 +174,6 @@ func (a Archive) listed(ctx context.Context, most int, ids ...archive.ID) (lines
 	return lines, nil
 }
 
-// NamedContent is the name and the content of a document.
-type NamedContent struct {
-	Name   string
-	Digest string
-	Size   int64
-}
-
-// Contents returns the names and contents of the documents directly in a folder, in no
-// order.
-func (a Archive) Contents(ctx context.Context, folder archive.ID) ([]NamedContent, error) {
-	return collect(ctx, a.read, "list contents", func(row scanner) (c NamedContent, err error) {
-		err = row.Scan(&c.Name, &c.Digest, &c.Size)
-		return c, err
-	}, "SELECT name, digest, size FROM document WHERE folder = ? AND +tenant = ?", folder, a.tenant)
-}
-
 // inOneText selects the ids of a query as one text: handing over a row costs more than formatting it.
 func inOneText(query string) string {
 	return "SELECT coalesce(string_agg(CAST(id AS TEXT), ','), '') FROM (" + query + ") AS found"

@@ -109,7 +109,6 @@ func TestATenantSeesNothingOfAnother(t *testing.T) {
 			"Tree":        func() (int, error) { f, err := other.Tree(ctx, true); return len(f) - 1, err },
 			"Children":    func() (int, error) { f, err := other.Children(ctx, theirs); return len(f), err },
 			"Below":       func() (int, error) { f, err := other.Below(ctx, theirs); return len(f), err },
-			"Contents":    func() (int, error) { c, err := other.Contents(ctx, theirs); return len(c), err },
 			"Annotations": func() (int, error) { n, s, err := other.Annotations(ctx, scan); return len(n) + len(s), err },
 			"History":     func() (int, error) { e, err := other.History(ctx, scan, 9); return len(e), err },
 			"Setting":     func() (int, error) { v, err := other.Setting(ctx, "name"); return len(v), err },

@@ -6,16 +6,12 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"io/fs"
 	"net"
 	"os"
 	"path/filepath"
 	"runtime/debug"
 	"slices"
-	"sync/atomic"
-	"time"
 
-	"github.com/sirupsen/logrus"
 	"github.com/urfave/cli/v2"
 
 	"github.com/archivefs/archivefs/archive"
@@ -42,7 +38,6 @@ func Command() *cli.Command {
 			command.DataFlag(),
 			&cli.StringFlag{Name: "listen", EnvVars: command.Env("LISTEN"), Value: "127.0.0.1:8081", Usage: "listen at `ADDRESS`; port 0 takes a free one"},
 			&cli.BoolFlag{Name: "sample", EnvVars: command.Env("SAMPLE"), Usage: "fill an empty archive with a sample office archive"},
-			&cli.StringFlag{Name: "import", Usage: "before serving, add the directory tree `DIR`: its directories as mandators and folders, its files as documents"},
 			&cli.StringFlag{Name: "max-upload", EnvVars: command.Env("MAX_UPLOAD"), Value: "10GiB", Usage: "take files of at most `SIZE`"},
 			&cli.BoolFlag{Name: "only-eight", Usage: "serve only the eight operations of the specification"},
 			&cli.BoolFlag{Name: "no-sizes", Usage: "leave sizes and content types out of document lists"},
@@ -91,10 +86,9 @@ func serve(c *cli.Context) error {
 	if err != nil {
 		return fmt.Errorf("open archive: %w", err)
 	}
-	var skipped int
 	keyFile, err := letIn(c.Context, srv, &options)
 	if err == nil {
-		skipped, err = furnish(c.Context, srv, c.Bool("sample"), c.String("import"), log)
+		err = running.Fill(c.Context, srv, c.Bool("sample"), log)
 	}
 	if err == nil {
 		r.server = srv
@@ -103,24 +97,10 @@ func serve(c *cli.Context) error {
 		}
 		err = r.at(c, ln, what, kept...)
 	}
-	if err == nil && skipped > 0 {
-		err = fmt.Errorf("the service has ended well, but %s of --import stayed out of the archive, hence exit status 1; the log of the import says which and why", command.Plural(skipped, "entry"))
-	}
 	if cerr := srv.Close(); cerr != nil {
 		return errors.Join(err, fmt.Errorf("close archive: %w", cerr))
 	}
 	return err
-}
-
-// furnish adds the sample to an empty archive, or what every archive needs, and then imports a
-// tree. It returns how many entries were skipped.
-func furnish(ctx context.Context, srv *server.Server, withSample bool, tree string, log *logrus.Logger) (skipped int, err error) {
-	if tree == "" || withSample {
-		if err := running.Fill(ctx, srv, withSample, log); err != nil {
-			return 0, err
-		}
-	}
-	return bringIn(ctx, srv, tree, log)
 }
 
 // readServe validates the options before anything starts.
@@ -133,11 +113,6 @@ func readServe(c *cli.Context) (o server.Options, err error) {
 	}
 	if o.Data, err = config.DataDir(c.String("data")); err != nil {
 		return o, err
-	}
-	if dir := c.String("import"); dir != "" {
-		if err := wantDirectory(dir); err != nil {
-			return o, err
-		}
 	}
 	cred, err := command.ReadCredentials(c)
 	if err != nil {
@@ -237,111 +212,4 @@ func readDatabase(c *cli.Context, o *server.Options) (err error) {
 		}
 	}
 	return nil
-}
-
-// wantDirectory refuses an operand of --import that is no directory.
-func wantDirectory(dir string) error {
-	info, err := os.Stat(dir)
-	if err != nil {
-		return config.WrongOption("import", "%v", err)
-	}
-	if !info.IsDir() {
-		return config.WrongOption("import", "%s is no directory", dir)
-	}
-	return nil
-}
-
-// bringIn imports dir into the archive, if one is given, and returns how many entries were skipped;
-// the log names them. An empty archive gets an inbox, in addition to the mandators of dir.
-func bringIn(ctx context.Context, srv *server.Server, dir string, log *logrus.Logger) (skipped int, err error) {
-	if dir == "" {
-		return 0, nil
-	}
-	empty, err := srv.Empty(ctx)
-	if err != nil {
-		return 0, err
-	}
-	if empty {
-		if _, err := srv.AddInbox(ctx, 1, "Inbox"); err != nil {
-			return 0, err
-		}
-	}
-	w := &watched{began: time.Now()}
-	stop := w.watch(ctx, dir, log)
-	made, err := srv.Import(ctx, server.Import{
-		Dir: dir, Done: w.done,
-		Skipped: func(path, reason string) {
-			log.Warnf("import: skipped %s: %s", archive.Printable(path), archive.Printable(reason))
-		},
-	})
-	stop()
-	if err != nil {
-		return made.Skipped, fmt.Errorf("%w; before that %s: call it again to bring in the rest", err, w.sentence(made))
-	}
-	level, note := logrus.InfoLevel, ""
-	if made.Skipped > 0 {
-		level, note = logrus.WarnLevel, ", as said above; all else is in the archive and served, and the exit status will be 1"
-	}
-	log.Logf(level, "import of %s: %s%s", archive.Printable(dir), w.sentence(made), note)
-	return made.Skipped, nil
-}
-
-// watched counts the files of an import.
-type watched struct {
-	began time.Time
-	files atomic.Int64
-	bytes atomic.Int64
-}
-
-func (w *watched) done(size int64) {
-	w.files.Add(1)
-	w.bytes.Add(size)
-}
-
-// watch shows what is left of an import, until stop, if the log goes to a terminal.
-func (w *watched) watch(ctx context.Context, dir string, log *logrus.Logger) (stop func()) {
-	out := log.Out
-	bar := command.NewProgress(out)
-	if bar == nil {
-		return func() {}
-	}
-	log.SetOutput(bar)
-	end := bar.Follow(ctx, func(ctx context.Context) command.Backlog { return measure(ctx, dir) }, func() command.Backlog {
-		return command.Backlog{Uploads: int(w.files.Load()), Bytes: w.bytes.Load()}
-	})
-	return func() {
-		end()
-		log.SetOutput(out)
-	}
-}
-
-// measure counts the files of a tree. It ignores what it cannot read.
-func measure(ctx context.Context, dir string) command.Backlog {
-	all := command.Backlog{What: "document"}
-	_ = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error { // only for the progress bar
-		if ctx.Err() != nil {
-			return fs.SkipAll
-		}
-		if err != nil || !d.Type().IsRegular() {
-			return nil
-		}
-		if info, err := d.Info(); err == nil {
-			all.Add(info.Size())
-		}
-		return nil
-	})
-	return all
-}
-
-// sentence says what was imported.
-func (w *watched) sentence(made server.Imported) string {
-	text := fmt.Sprintf("%s and %s, %s, in %s", command.Plural(made.Documents, "document"), command.Plural(made.Folders, "folder"),
-		command.Size(made.Bytes), time.Since(w.began).Round(100*time.Millisecond))
-	if made.Present > 0 {
-		text += fmt.Sprintf("; %s had been there before", command.Plural(made.Present, "document"))
-	}
-	if made.Skipped > 0 {
-		text += "; skipped " + command.Plural(made.Skipped, "entry")
-	}
-	return text
 }

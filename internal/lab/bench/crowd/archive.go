@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/archivefs/archivefs/internal/lab/bench/machine"
+	"github.com/archivefs/archivefs/internal/lab/fill"
 )
 
 const key = "crowd"
@@ -63,8 +64,11 @@ func serve(ctx context.Context, o options) (*machine.Process, string, error) {
 	if err != nil {
 		return nil, "", err
 	}
+	if err := fill.Tree(ctx, filepath.Join(o.dir, "data"), filepath.Join(o.dir, "tree"), false); err != nil {
+		return nil, "", err
+	}
 	log := filepath.Join(o.dir, "service.log")
-	p, err := machine.Start(ctx, `exec "$ARCHIVEFS" serve --listen "$ADDRESS" --api-key "$KEY" --log-level warn --data "$DIR/data" --import "$DIR/tree"`,
+	p, err := machine.Start(ctx, `exec "$ARCHIVEFS" serve --listen "$ADDRESS" --api-key "$KEY" --log-level warn --data "$DIR/data"`,
 		[]string{"ARCHIVEFS=" + o.program, "ADDRESS=" + address, "KEY=" + key, "DIR=" + o.dir}, log)
 	if err != nil {
 		return nil, "", err

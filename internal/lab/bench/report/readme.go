@@ -27,7 +27,6 @@ type content struct {
 	Plots                                                                           []picture
 	GrowthPlot                                                                      picture // none where Growth has fewer than two sizes
 	Profiles                                                                        []listing
-	Import                                                                          string
 	NotRun                                                                          string
 	Warning                                                                         string // of results that mean nothing
 }
@@ -48,7 +47,7 @@ func Write(results, dir string) error {
 	}
 	c := content{
 		Summary: summary(s), Targets: targetTable(s), Copying: copyTable(s), Growth: growthTable(s), GrowthTargets: growthTargetTable(s), Servers: serverTable(s),
-		All: allTable(s), Requests: requestTable(s), About: aboutTable(s), Import: measured(s, own, "import", seconds), NotRun: notRun(s),
+		All: allTable(s), Requests: requestTable(s), About: aboutTable(s), NotRun: notRun(s),
 	}
 	if strings.HasPrefix(s.Note(result.About, "corpus"), "small") {
 		c.Warning = "These results are of the small corpus, which only shows whether the suite works."

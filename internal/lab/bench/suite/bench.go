@@ -14,6 +14,7 @@ import (
 	"github.com/archivefs/archivefs/internal/lab/bench/corpus"
 	"github.com/archivefs/archivefs/internal/lab/bench/machine"
 	"github.com/archivefs/archivefs/internal/lab/bench/result"
+	"github.com/archivefs/archivefs/internal/lab/fill"
 )
 
 // Options say what is measured.
@@ -77,7 +78,7 @@ func Run(ctx context.Context, o Options) (err error) {
 
 // measureMounts measures all that needs no empty page cache.
 func (b *Bench) measureMounts(ctx context.Context, chosen []system) error {
-	if err := b.importFor(ctx, chosen); err != nil {
+	if err := b.fillFor(ctx, chosen); err != nil {
 		return err
 	}
 	for i := range chosen {
@@ -113,22 +114,16 @@ func (b *Bench) measureMounts(ctx context.Context, chosen []system) error {
 	return ctx.Err()
 }
 
-// importFor fills the archive if a system is measured that is served from it.
-func (b *Bench) importFor(ctx context.Context, chosen []system) error {
+// fillFor fills the archive if a system is measured that is served from it.
+func (b *Bench) fillFor(ctx context.Context, chosen []system) error {
 	if err := os.RemoveAll(b.ownData()); err != nil {
 		return err
 	}
 	if !slices.ContainsFunc(chosen, func(s system) bool { return s.server == ownService || s.server == foreignService }) {
 		return nil
 	}
-	b.say("importing the corpus")
-	took, err := b.importTree(ctx)
-	if err != nil {
-		return fmt.Errorf("import the corpus: %w; see %s", err, b.logPath("import"))
-	}
-	b.results.Forget(own, "import")
-	b.record(own, "import", took.Seconds(), nil)
-	return nil
+	b.say("filling the archive with the corpus")
+	return fill.Tree(ctx, b.ownData(), b.corpus.Tree(), false)
 }
 
 // fill makes the volume of a system that has no server, and copies the tree into it.
@@ -143,7 +138,7 @@ func (b *Bench) fill(ctx context.Context, sys *system) (err error) {
 	s, _, err := b.mount(ctx, sys, nil, "")
 	defer func() { err = errors.Join(err, s.end(ctx)) }()
 	if err == nil {
-		_, err = machine.Run(ctx, `cp -r "$TREE/." "$MNT"`, s.env, importLimit)
+		_, err = machine.Run(ctx, `cp -r "$TREE/." "$MNT"`, s.env, treeLimit)
 	}
 	return err
 }

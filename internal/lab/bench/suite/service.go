@@ -24,8 +24,8 @@ const key = "bench"
 // serviceCommand starts the archive service.
 const serviceCommand = `exec "$ARCHIVEFS" serve --listen "$ADDRESS" --api-key "$KEY" --log-level warn `
 
-// importLimit is what an import of the whole tree may take.
-const importLimit = 15 * time.Minute
+// treeLimit is what a copy of the whole tree, or the start of a service of it, may take.
+const treeLimit = 15 * time.Minute
 
 func (b *Bench) ownData() string { return filepath.Join(b.dir, "data") }
 
@@ -40,7 +40,7 @@ func (b *Bench) startService(ctx context.Context, name, data string, options ...
 	if err != nil {
 		return nil, err
 	}
-	return s, s.await(ctx, importLimit, func(ctx context.Context) error {
+	return s, s.await(ctx, treeLimit, func(ctx context.Context) error {
 		_, err := s.folders(ctx, 0)
 		return err
 	})
@@ -52,17 +52,6 @@ func serviceOptions(name string) []string {
 		return []string{"--no-sizes", "--no-head", "--no-range"}
 	}
 	return nil
-}
-
-// importTree fills an archive with the tree, which takes the place of what other servers
-// find in the file system. It returns how long that took.
-func (b *Bench) importTree(ctx context.Context) (time.Duration, error) {
-	began := time.Now()
-	s, err := b.startService(ctx, "import", b.ownData(), `--import "$TREE"`)
-	if s != nil {
-		defer s.process.Stop()
-	}
-	return time.Since(began), err
 }
 
 // startForeign starts a service that tells no sizes, refuses HEAD and ignores Range, on a

@@ -15,6 +15,7 @@ import (
 	"github.com/archivefs/archivefs/internal/lab/bench/machine"
 	"github.com/archivefs/archivefs/internal/lab/desktop/screen"
 	"github.com/archivefs/archivefs/internal/lab/direct"
+	"github.com/archivefs/archivefs/internal/lab/fill"
 )
 
 // key is the API key of the service, which only this machine can reach.
@@ -64,8 +65,11 @@ func (o *Office) start(ctx context.Context) error {
 		return err
 	}
 	o.Archive = direct.At(address, key)
-	line := fmt.Sprintf(`exec %q serve --sample --data %q --import %q --listen %s --api-key %s --log-level warn`,
-		o.program, filepath.Join(o.dir, "data"), tree, address, key)
+	data := filepath.Join(o.dir, "data")
+	if err := fill.Tree(ctx, data, tree, true); err != nil {
+		return err
+	}
+	line := fmt.Sprintf(`exec %q serve --data %q --listen %s --api-key %s --log-level warn`, o.program, data, address, key)
 	p, err := o.screen.Launch(ctx, "service", line)
 	if err != nil {
 		return err

@@ -13,6 +13,7 @@ import (
 
 	"github.com/archivefs/archivefs/internal/lab/bench/machine"
 	"github.com/archivefs/archivefs/internal/lab/direct"
+	"github.com/archivefs/archivefs/internal/lab/fill"
 )
 
 // The archive: Mandator has the folders Letters and Offers, and scanners write to Inbox.
@@ -78,12 +79,14 @@ func Serve(ctx context.Context, program, dir string, documents map[string]string
 
 // Start starts the service, again after it was killed.
 func (a *Archive) Start(ctx context.Context) error {
-	fill := ""
-	if a.process == nil {
-		fill = fmt.Sprintf("--sample --import %q", filepath.Join(a.dir, "tree"))
-	}
-	line := fmt.Sprintf("exec %q serve %s --data %q --listen %s --api-key %s --log-level warn", a.program, fill, filepath.Join(a.dir, "data"), a.address, key)
+	data := filepath.Join(a.dir, "data")
 	var err error
+	if a.process == nil {
+		if err = fill.Tree(ctx, data, filepath.Join(a.dir, "tree"), true); err != nil {
+			return err
+		}
+	}
+	line := fmt.Sprintf("exec %q serve --data %q --listen %s --api-key %s --log-level warn", a.program, data, a.address, key)
 	if a.process, err = machine.Start(ctx, line, []string{"HOME=" + a.dir}, filepath.Join(a.dir, "service.log")); err != nil {
 		return err
 	}

@@ -20,6 +20,7 @@ import (
 
 	"github.com/archivefs/archivefs/internal/lab/bench/machine"
 	"github.com/archivefs/archivefs/internal/lab/direct"
+	"github.com/archivefs/archivefs/internal/lab/fill"
 	"github.com/archivefs/archivefs/internal/lab/smbd"
 )
 
@@ -98,7 +99,10 @@ func (s *Site) start(ctx context.Context, prepare func(*direct.Archive) error) e
 	if err := os.WriteFile(s.path("lab", "lab.py"), lab, 0o600); err != nil {
 		return err
 	}
-	if err := s.serve(ctx, fmt.Sprintf("--import %q %s", s.path("tree"), options[s.Service])); err != nil {
+	if err := fill.Tree(ctx, s.path("data"), s.path("tree"), false); err != nil {
+		return err
+	}
+	if err := s.serve(ctx, options[s.Service]); err != nil {
 		return err
 	}
 	if err := prepare(s.Archive); err != nil {
