@@ -10,11 +10,13 @@ import (
 	"golang.org/x/text/encoding"
 	"golang.org/x/text/encoding/charmap"
 	"golang.org/x/text/encoding/htmlindex"
+	"golang.org/x/text/encoding/ianaindex"
 	"golang.org/x/text/encoding/unicode"
 )
 
 // Decode turns a text into UTF-8: according to its byte order mark, unchanged if it is valid UTF-8,
-// else from charset, else from Windows-1252, in which nearly every byte is valid.
+// else from charset, else from Windows-1252, in which nearly every byte is valid; of a text that is
+// UTF-8 for the most part only what is not.
 func Decode(data []byte, charset string) string {
 	said := known(charset)
 	switch {
@@ -28,6 +30,9 @@ func Decode(data []byte, charset string) string {
 		}
 	}
 	if said == nil || said == unicode.UTF8 {
+		if mended, mostly := mend(data); mostly {
+			return mended
+		}
 		said = charmap.Windows1252
 	}
 	decoded, err := said.NewDecoder().Bytes(data)
@@ -43,16 +48,36 @@ func known(charset string) encoding.Encoding {
 		return nil
 	}
 	found, err := htmlindex.Get(charset)
-	if err != nil {
-		return nil
+	if err != nil || found == encoding.Replacement {
+		found, _ = ianaindex.MIME.Encoding(charset)
 	}
 	return found
+}
+
+// mend decodes what is not UTF-8 in a text from Windows-1252, and reports whether most of its letters
+// that are not ASCII are UTF-8.
+func mend(data []byte) (text string, mostly bool) {
+	var b strings.Builder
+	valid, wrong := 0, 0
+	for len(data) > 0 {
+		r, size := utf8.DecodeRune(data)
+		switch {
+		case r == utf8.RuneError && size == 1:
+			r = charmap.Windows1252.DecodeByte(data[0])
+			wrong++
+		case size > 1:
+			valid++
+		}
+		b.WriteRune(r)
+		data = data[size:]
+	}
+	return b.String(), valid > wrong
 }
 
 // wide reports whether a text in the character set may look like valid UTF-8.
 func wide(charset string) bool {
 	charset = strings.ToLower(strings.TrimSpace(charset))
-	return strings.HasPrefix(charset, "utf-16") || strings.HasPrefix(charset, "iso-2022")
+	return strings.HasPrefix(charset, "utf-16") || strings.HasPrefix(charset, "iso-2022") || strings.HasPrefix(charset, "hz-")
 }
 
 // Beginning drops an incomplete UTF-8 rune at the end of data. It is for the beginning of a text, before

@@ -25,6 +25,9 @@ func TestDecode(t *testing.T) {
 		{"\xfe\xff\x00G\x00\xfc", "", "Gü"},
 		{"G\x00\xfc\x00", "utf-16le", "Gü"},
 		{"x\xfc", "no such thing", "xü"},
+		{"x\x81", "ibm850", "xü"},
+		{"~{VPND~}", "hz-gb-2312", "中文"},
+		{"Müller, Bäcker \xfc", "utf-8", "Müller, Bäcker ü"}, // only the last is not UTF-8
 		{"caf\xe9", "", "café"},
 	} {
 		if got := text.Decode([]byte(test.data), test.charset); got != test.want {
