@@ -114,6 +114,9 @@ func (r receipt) as(common store.Document, file receipt) store.Document {
 	if r.Staged != file.Staged {
 		d.Name, d.Source = r.name, file.Digest()
 	}
+	if r.note != "" {
+		d.Notes = []archive.Note{{Text: r.note, Date: d.Created.Format(time.DateTime), Creator: d.Creator}}
+	}
 	return d
 }
 
@@ -179,40 +182,45 @@ func (h *uploadHandlers) documentDelete(w *response, r *request, id archive.ID) 
 	return w.done("id", err)
 }
 
-// attachments receives the attachments of an e-mail, all or none; package mail says what counts as one.
+// attachments receives the attachments of an e-mail, all or none; package mail says what counts as one. What
+// is missing of one is said in a note on it, and in the log.
 func (h *uploadHandlers) attachments(ctx context.Context, who turns.Party, file receipt) (received []receipt, err error) {
-	message := io.NewSectionReader(file, 0, file.Size())
-	_, err = mail.Read(message, func(a mail.Attachment, content io.Reader) error {
-		attachment, err := h.receive(ctx, who, content, attachmentName(a, len(received)+1), a.ContentType)
+	content := io.NewSectionReader(file, 0, file.Size())
+	message, err := mail.Read(content, func(a mail.Attachment, content io.Reader) error {
+		attachment, err := h.receive(ctx, who, content, a.Name, a.ContentType)
 		if err == nil {
+			if attachment.name == "" {
+				attachment.name = fmt.Sprintf("attachment %d%s", len(received)+1, extension(attachment.ContentType, a.ContentType))
+			}
 			received = append(received, attachment)
 		}
 		return err
 	})
+	for _, i := range message.Damaged {
+		received[i].note = "The e-mail has only a part of this attachment, or it is damaged."
+		h.vault.log.WithField("content", file.Digest()).WithField("attachment", i+1).Warn("an attachment of an e-mail is damaged; it was imported as far as it can be read")
+	}
 	if err == nil {
 		return received, nil
 	}
 	h.discard(received...)
-	switch {
-	case errors.Is(err, mail.ErrTooMuch):
+	if errors.Is(err, mail.ErrTooMuch) {
 		err = refusal.Fields{{Name: fieldEmailOrder, Err: refusal.New(archive.KindTooLarge, "%s", archive.Printable(err.Error()))}}
-	case errors.Is(err, mail.ErrBroken):
-		err = refusal.Invalid(fieldEmailOrder, "%s", archive.Printable(err.Error()))
 	}
 	return nil, err
 }
 
-// attachmentName is the sender's name for an attachment, without directories, or else a numbered one.
-func attachmentName(a mail.Attachment, n int) string {
-	name := a.Name[strings.LastIndexAny(a.Name, `/\`)+1:]
-	if limits.DocumentName(name) == "" {
-		return name
+// extension is the file extension of what an attachment is, else of what its sender says.
+func extension(is, said string) string {
+	if strings.HasPrefix(is, "text/plain") {
+		is, said = said, is
 	}
-	extension := ".bin"
-	if known := mimetype.Lookup(a.ContentType); known != nil && known.Extension() != "" {
-		extension = known.Extension()
+	for _, one := range []string{is, said} {
+		if known := mimetype.Lookup(one); known != nil && known.Extension() != "" {
+			return known.Extension()
+		}
 	}
-	return fmt.Sprintf("attachment %d%s", n, extension)
+	return ".bin"
 }
 
 // arrange orders the contents of an e-mail.
@@ -232,6 +240,7 @@ func arrange(mail receipt, attachments []receipt, order archive.EmailImportOrder
 type receipt struct {
 	blob.Staged
 	name string // of the file it came as
+	note string // what is missing of it
 	inspect.Result
 }
 

@@ -5,14 +5,12 @@
 package inspect
 
 import (
-	"bufio"
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
 	"mime"
-	netmail "net/mail"
 	"path"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -91,10 +89,16 @@ func contentType(r io.ReaderAt, hint Hint) string {
 		return TIFF
 	}
 	found := mimetype.Detect(head)
-	if !isText(found) {
+	if !isText(found) && !found.Is(unknown) {
 		return found.String()
 	}
 	if head = start(r, headSize); len(head) == 0 {
+		return unknown
+	}
+	if !isText(found) { // an e-mail may have any bytes
+		if looksLikeMail(head, hint) {
+			return Mail
+		}
 		return unknown
 	}
 	media, params, err := mime.ParseMediaType(found.String())
@@ -182,23 +186,14 @@ func withCharset(media, charset string, head []byte) string {
 // either the client says so, or the header has fields that every message has (RFC 5322, 3.6) and
 // other texts rarely have.
 func looksLikeMail(head []byte, hint Hint) bool {
-	message, err := netmail.ReadMessage(bufio.NewReader(bytes.NewReader(head)))
-	if err != nil || len(message.Header) == 0 {
-		return false
-	}
+	fields := mail.Fields(head)
 	media, _, err := mime.ParseMediaType(hint.ContentType)
 	if strings.EqualFold(path.Ext(hint.Name), ".eml") || (err == nil && media == Mail) {
-		return true
+		return len(fields) > 0
 	}
-	if textByExtension(hint.Name) != "" || message.Header.Get("From") == "" || message.Header.Get("Date") == "" {
-		return false
-	}
-	for _, name := range []string{"Message-Id", "Received", "Mime-Version", "Return-Path"} {
-		if message.Header.Get(name) != "" {
-			return true
-		}
-	}
-	return false
+	has := func(name string) bool { return fields[name] != "" }
+	return textByExtension(hint.Name) == "" && has("from") && has("date") &&
+		slices.ContainsFunc([]string{"message-id", "received", "mime-version", "return-path"}, has)
 }
 
 // MaxText is the largest text that is laid out on pages, in bytes.
@@ -228,7 +223,7 @@ func Paged(contentType string, size int64) bool {
 func Words(r io.Reader, contentType string, limit int64) (string, error) {
 	if contentType == Mail {
 		message, err := mail.Read(r, nil)
-		if err != nil && !errors.Is(err, mail.ErrBroken) && !errors.Is(err, mail.ErrTooMuch) {
+		if err != nil && !errors.Is(err, mail.ErrTooMuch) {
 			return "", err
 		}
 		return message.String(), nil

@@ -1,6 +1,7 @@
 package mail_test
 
 import (
+	"bytes"
 	"encoding/base64"
 	"errors"
 	"fmt"
@@ -9,8 +10,11 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/archivefs/archivefs/internal/server/mail"
+	"github.com/archivefs/archivefs/internal/testing/odd"
 )
 
 // letter is an e-mail of one part with these lines of header.
@@ -50,13 +54,14 @@ func TestRead(t *testing.T) {
 		mail, text  string
 		attachments []string // name, type and content
 	}{
-		"plain":          {letter("X: y", "Hello\r\nAdam"), "Hello\nAdam", nil},
-		"Latin":          {letter("Content-Type: text/plain; charset=iso-8859-1\r\nContent-Transfer-Encoding: quoted-printable", "Gr=FC=DFe=\r\n!"), "Grüße!", nil},
-		"HTML alone":     {letter("Content-Type: text/html", "<p>Hello<br>Adam"), "Hello\nAdam\n", nil},
-		"alternatives":   {mixed(parts("alternative", "A", plain, rich)), "Hello", nil},
-		"HTML first":     {mixed(parts("alternative", "A", rich, plain)), "Hello", nil},
-		"empty and HTML": {mixed(parts("alternative", "A", "Content-Type: text/plain\r\n\r\n ", rich)), "Hello, Adam\n", nil},
-		"two texts":      {mixed(plain, plain), "Hello\nHello", nil},
+		"plain":             {letter("X: y", "Hello\r\nAdam"), "Hello\nAdam", nil},
+		"Latin":             {letter("Content-Type: text/plain; charset=iso-8859-1\r\nContent-Transfer-Encoding: quoted-printable", "Gr=FC=DFe=\r\n!"), "Grüße!", nil},
+		"HTML alone":        {letter("Content-Type: text/html", "<p>Hello<br>Adam"), "Hello\nAdam\n", nil},
+		"alternatives":      {mixed(parts("alternative", "A", plain, rich)), "Hello\nHello, Adam\n", nil},
+		"HTML first":        {mixed(parts("alternative", "A", rich, plain)), "Hello\nHello, Adam\n", nil},
+		"HTML says no more": {mixed(parts("alternative", "A", "\r\nHello, Adam!", rich)), "Hello, Adam!", nil},
+		"empty and HTML":    {mixed(parts("alternative", "A", "Content-Type: text/plain\r\n\r\n ", rich)), "Hello, Adam\n", nil},
+		"two texts":         {mixed(plain, plain), "Hello\nHello", nil},
 		"a text with a name": {
 			mixed(plain, "Content-Type: text/plain; name=\"a.txt\"\r\n\r\nfile"), "Hello", []string{"a.txt text/plain file"},
 		},
@@ -84,7 +89,7 @@ func TestRead(t *testing.T) {
 		},
 		"an e-mail in it":            {mixed(plain, nested), "Hello", []string{"Offer.eml message/rfc822 " + nested[strings.Index(nested, "Subject"):]}},
 		"an e-mail without anything": {mixed(plain, "Content-Type: message/rfc822\r\n\r\nx"), "Hello", []string{" message/rfc822 x"}},
-		"winmail.dat":                {mixed(plain, attachment("Content-Type: application/ms-tnef; name=winmail.dat", "\x78\x9f\x3e\x22")), "Hello", []string{"winmail.dat application/ms-tnef \x78\x9f\x3e\x22"}},
+		"an empty winmail.dat":       {mixed(plain, attachment("Content-Type: application/ms-tnef; name=winmail.dat", "\x78\x9f\x3e\x22")), "Hello", []string{"winmail.dat application/ms-tnef \x78\x9f\x3e\x22"}},
 		"signed": {
 			mixed(parts("signed", "S", plain, attachment("Content-Type: application/pkcs7-signature; name=smime.p7s\r\nContent-Disposition: attachment", "x"))),
 			"Hello", nil,
@@ -95,10 +100,10 @@ func TestRead(t *testing.T) {
 		},
 		"encrypted with S/MIME": {letter("Content-Type: application/pkcs7-mime; name=smime.p7m\r\nContent-Disposition: attachment", "x"), "", nil},
 		"a calendar": {
-			mixed(parts("alternative", "A", plain, rich, "Content-Type: text/calendar; method=REQUEST\r\n\r\nBEGIN:VCALENDAR")), "Hello", []string{" text/calendar BEGIN:VCALENDAR"},
+			mixed(parts("alternative", "A", plain, rich, "Content-Type: text/calendar; method=REQUEST\r\n\r\nBEGIN:VCALENDAR")), "Hello\nHello, Adam\n", []string{" text/calendar BEGIN:VCALENDAR"},
 		},
 		"a report": {
-			mixed(parts("report", "A", plain, "Content-Type: message/delivery-status\r\n\r\nStatus: 5", "Content-Type: text/rfc822-headers\r\n\r\nSubject: x")), "Hello", nil,
+			mixed(parts("report", "A", plain, "Content-Type: message/delivery-status\r\n\r\nStatus: 5", "Content-Type: text/rfc822-headers\r\n\r\nSubject: x")), "Hello\nStatus: 5\nSubject: x", nil,
 		},
 		"a scan":             {letter("Content-Type: application/pdf; name=scan.pdf", "%PDF"), "", []string{"scan.pdf application/pdf %PDF"}},
 		"no boundary":        {letter("Content-Type: multipart/mixed", "Hello"), "Hello", nil},
@@ -162,46 +167,100 @@ func TestReadIsBounded(t *testing.T) {
 }
 
 func TestReadTellsErrors(t *testing.T) {
-	for name, content := range map[string]string{
-		"nothing": "", "no header": "just text", "a part without a header": mixed("no header\r\n\r\nx"),
-	} {
-		if _, err := mail.Read(strings.NewReader(content), nil); !errors.Is(err, mail.ErrBroken) {
-			t.Errorf("%s: %v", name, err)
-		}
-	}
 	whole := mixed(plain, attachment("Content-Type: a/b", strings.Repeat("x", 100_000)))
 	failing := io.MultiReader(strings.NewReader(whole[:5000]), iotest.ErrReader(iotest.ErrTimeout))
 	drain := func(_ mail.Attachment, r io.Reader) error { _, err := io.Copy(io.Discard, r); return err }
-	if _, err := mail.Read(failing, drain); !errors.Is(err, iotest.ErrTimeout) || errors.Is(err, mail.ErrBroken) {
+	if _, err := mail.Read(failing, drain); !errors.Is(err, iotest.ErrTimeout) {
 		t.Error(err)
 	}
 	full := errors.New("full")
-	if _, err := mail.Read(strings.NewReader(whole), func(mail.Attachment, io.Reader) error { return full }); !errors.Is(err, full) || errors.Is(err, mail.ErrBroken) {
+	if _, err := mail.Read(strings.NewReader(whole), func(mail.Attachment, io.Reader) error { return full }); !errors.Is(err, full) {
 		t.Error(err)
 	}
 	cut := mixed(attachment("Content-Type: a/b", "xxx") + "x")
-	if _, err := mail.Read(strings.NewReader(cut), drain); !errors.Is(err, mail.ErrBroken) {
-		t.Error(err)
+	if m, err := mail.Read(strings.NewReader(cut), drain); err != nil || !slices.Equal(m.Damaged, []int{0}) {
+		t.Errorf("%+v, %v", m, err)
 	}
 }
 
-// FuzzRead reads anything: it ends, and the result does not depend on take.
+// FuzzRead reads anything: it ends, the result does not depend on take or on the reads of the source, and
+// what stands around it is not lost.
 func FuzzRead(f *testing.F) {
 	f.Add(mixed(parts("alternative", "A", plain, rich), attachment("Content-Disposition: attachment; filename*0*=utf-8''a%20; filename*1=b", "x")))
 	f.Add(letter("Content-Type: text/html\r\nContent-Transfer-Encoding: quoted-printable", "<p>=C3=BC="))
 	f.Add("A: b\n\nx")
+	for _, m := range odd.Mails() {
+		if len(m.Content) < 4096 {
+			f.Add(string(m.Content))
+		}
+	}
 	f.Fuzz(func(t *testing.T, content string) {
-		taken := 0
-		m, err := mail.Read(strings.NewReader(content), func(_ mail.Attachment, r io.Reader) error {
+		taken, size := 0, 0
+		m, err := mail.Read(iotest.HalfReader(strings.NewReader(content)), func(a mail.Attachment, r io.Reader) error {
 			taken++
-			_, err := io.Copy(io.Discard, r)
+			n, err := io.Copy(io.Discard, r)
+			size += int(n)
+			if !utf8.ValidString(a.Name) || len(a.Name) > 255 || strings.ContainsFunc(a.Name, unicode.IsControl) {
+				t.Errorf("the name is %q", a.Name)
+			}
 			return err
 		})
 		if err == nil && taken != len(m.Attachments) {
 			t.Errorf("%d taken of %q", taken, m.Attachments)
 		}
+		if most := 4*len(content) + 1024; size > most || len(m.Text) > most || !utf8.ValidString(m.String()) {
+			t.Errorf("%d bytes became %d and %q", len(content), size, m.Text)
+		}
 		if alone, failed := mail.Read(strings.NewReader(content), nil); err == nil && (failed != nil || alone.String() != m.String()) {
 			t.Errorf("%q, %v is not %q", alone.String(), failed, m.String())
 		}
+		const around = "fuzzed-0815-boundary"
+		if strings.Contains(content, around) || err != nil {
+			return
+		}
+		m, err = mail.Read(strings.NewReader("Content-Type: multipart/mixed; boundary="+around+"\r\n\r\n--"+around+"\r\n\r\nQuittenbrot\r\n--"+around+"\r\n"+
+			content+"\r\n--"+around+"\r\nContent-Type: application/pdf; name=rest.pdf\r\n\r\nPDF\r\n--"+around+"\r\n\r\nSchlehenmus\r\n--"+around+"--\r\n"), nil)
+		last := len(m.Attachments) - 1
+		if err == nil && (!strings.Contains(m.Text, "Quittenbrot") || !strings.Contains(m.Text, "Schlehenmus") || last < 0 || m.Attachments[last] != "rest.pdf") {
+			t.Errorf("around it %q, %q", m.Text, m.Attachments)
+		}
 	})
+}
+
+// An e-mail that is not what the books say is read as mail programs do, and no part of it is lost.
+func TestReadOdd(t *testing.T) {
+	all := odd.Mails()
+	if len(all) < 80 {
+		t.Errorf("%d e-mails", len(all))
+	}
+	for _, test := range all {
+		t.Run(test.Name, func(t *testing.T) {
+			var files []odd.Attached
+			m, err := mail.Read(iotest.OneByteReader(bytes.NewReader(test.Content)), func(a mail.Attachment, r io.Reader) error {
+				n, err := io.Copy(io.Discard, r)
+				files = append(files, odd.Attached{Name: a.Name, Size: int(n)})
+				return err
+			})
+			if err != nil || !slices.Equal(files, test.Files) || !slices.Equal(m.Damaged, test.Damaged) {
+				t.Errorf("attached %+v, damaged %v, %v; want %+v, %v", files, m.Damaged, err, test.Files, test.Damaged)
+			}
+			rest := m.String()
+			if subject := "Subject: " + test.Subject + "\n"; test.Subject != "" && !strings.Contains(rest, subject) {
+				t.Errorf("the header is %q, want %q", m.Header, subject)
+			}
+			for _, word := range test.Words {
+				_, after, found := strings.Cut(rest, word)
+				if !found {
+					t.Errorf("%q is not in %q", word, rest[:min(len(rest), 400)])
+				}
+				rest = after
+			}
+			if alone, err := mail.Read(bytes.NewReader(test.Content), nil); err != nil || alone.String() != m.String() {
+				t.Errorf("read without taking anything: %q, %v; want %q", alone.String(), err, m.String())
+			}
+			if strings.Contains(m.Text, "JVBERi0") || strings.Contains(m.Text, "--bb") {
+				t.Errorf("the text is %q", m.Text)
+			}
+		})
+	}
 }

@@ -1,38 +1,26 @@
-// Package mail reads e-mails (RFC 5322, RFC 2045): their text and their attachments. It reads once,
-// from start to end, and holds no attachment in memory. It tolerates common mistakes of mail
-// programs, and limits what a malicious e-mail can cost.
+// Package mail reads e-mails (RFC 5322, RFC 2045) as mail programs do: their text and their attachments. It
+// reads once, from start to end, and holds no attachment in memory, except those of a winmail.dat. There
+// is no broken e-mail: what cannot be read of a part stays as it is, and costs the other parts nothing.
+// What a malicious e-mail can cost is limited.
 package mail
 
 import (
 	"bufio"
 	"bytes"
-	"encoding/base64"
 	"errors"
 	"fmt"
 	"io"
-	"mime"
-	"mime/multipart"
-	"mime/quotedprintable"
-	"net/mail"
-	"net/textproto"
 	"net/url"
-	"regexp"
+	"path"
 	"slices"
 	"strings"
-	"unicode/utf8"
-
-	"github.com/jhillyerd/enmime/v2/mediatype"
-	"golang.org/x/text/encoding/htmlindex"
+	"unicode"
 
 	"github.com/archivefs/archivefs/internal/server/text"
 )
 
-var (
-	// ErrBroken says that an e-mail cannot be read to its end.
-	ErrBroken = errors.New("the e-mail cannot be read")
-	// ErrTooMuch says that an e-mail exceeds a limit.
-	ErrTooMuch = errors.New("the e-mail has too much in it")
-)
+// ErrTooMuch says that an e-mail exceeds a limit.
+var ErrTooMuch = errors.New("the e-mail has too much in it")
 
 const (
 	// MaxAttachments is how many attachments an e-mail may have.
@@ -41,43 +29,40 @@ const (
 	maxDepth, maxParts = 20, 5000
 	// maxText bounds the bytes of text that are read.
 	maxText = 4 << 20
-	// maxHeader is the largest header of an e-mail, in bytes.
-	maxHeader = 1 << 20
 )
 
 // Message is the readable part of an e-mail.
 type Message struct {
 	Header      string   // From, To, Cc, Date and Subject, a line for each
-	Text        string   // from HTML if there is no plain text
+	Text        string   // plain, and what only HTML says
 	Attachments []string // their names, empty for those without one
+	// Damaged are the attachments, from 0, of which something is missing. Only those that were taken are known.
+	Damaged []int
 }
 
 // Attachment describes an attachment.
 type Attachment struct {
-	Name        string // as the sender wrote it; may be empty
+	// Name is that which the sender gave, fit for a file except that it may have slashes; of an attached
+	// e-mail its subject. It is empty without one.
+	Name        string
 	ContentType string // media type
 }
 
 // Read reads an e-mail. It calls take, unless nil, for each attachment in order; the reader is valid
-// during the call, and need not be read. With ErrBroken and ErrTooMuch it also returns what it has
-// read so far. An error of take or of r is returned wrapped.
+// during the call, and need not be read. With ErrTooMuch it also returns what it has read so far. An
+// error of take or of r is returned wrapped.
 //
 // Attachments are all parts except the text, pictures that the HTML text shows, signatures and
-// delivery reports. An encrypted e-mail is not taken apart, and so has no attachments. An attached
-// e-mail is one attachment, with everything in it.
+// delivery reports, and also what is in a winmail.dat, or in uuencode within the text. An encrypted
+// e-mail is not taken apart, and so has no attachments. An attached e-mail is one attachment, with
+// everything in it.
 func Read(r io.Reader, take func(Attachment, io.Reader) error) (Message, error) {
-	source := &source{Reader: r}
-	top, err := mail.ReadMessage(bufio.NewReader(&io.LimitedReader{R: source, N: maxHeader}))
-	if err != nil {
-		return Message{}, source.blame(err)
-	}
-	// The limit is for the header alone.
-	top.Body = io.MultiReader(top.Body, source)
-	d := &dissection{take: take, shown: map[string]bool{}}
-	said, err := d.part(textproto.MIMEHeader(top.Header), top.Body, place{})
-	d.message.Header, d.message.Text = summary(top.Header), said.text
-	if err != nil && !errors.Is(err, errTake) {
-		err = source.blame(err)
+	d := &dissection{reader: newReader(r), take: take, shown: map[string]bool{}}
+	h, loose := d.header(true)
+	said, err := d.part(h, loose, place{media: "text/plain"})
+	d.message.Header, d.message.Text = summary(h), said.text
+	if d.failed != nil {
+		err = fmt.Errorf("read e-mail: %w", d.failed)
 	}
 	return d.message, err
 }
@@ -97,161 +82,227 @@ func (m Message) String() string {
 }
 
 // summary is the header fields that people read.
-func summary(header mail.Header) string {
+func summary(h header) string {
 	var b strings.Builder
 	for _, name := range []string{"From", "To", "Cc", "Date", "Subject"} {
-		if value := decodeWords(header.Get(name)); value != "" {
-			fmt.Fprintf(&b, "%s: %s\n", name, value)
+		values := h.all(strings.ToLower(name))
+		if name == "Date" || name == "Subject" {
+			values = values[:min(1, len(values))]
+		}
+		if len(values) > 0 {
+			fmt.Fprintf(&b, "%s: %s\n", name, strings.Join(values, ", "))
 		}
 	}
 	return b.String()
 }
 
-// source remembers the error of a reader, which is not the e-mail's fault.
-type source struct {
-	io.Reader
-	err error
-}
-
-// Read implements io.Reader.
-func (s *source) Read(p []byte) (int, error) {
-	n, err := s.Reader.Read(p)
-	if err != nil && err != io.EOF {
-		s.err = err
-	}
-	return n, err
-}
-
-// blame tells an error of the reader from a broken e-mail.
-func (s *source) blame(err error) error {
-	switch {
-	case s.err != nil:
-		return fmt.Errorf("read e-mail: %w", s.err)
-	case errors.Is(err, ErrTooMuch), errors.Is(err, ErrBroken):
-		return err
-	}
-	return fmt.Errorf("%w: %w", ErrBroken, err)
-}
-
-// errTake marks an error of take.
-var errTake = errors.New("take attachment")
-
 // dissection is an e-mail that is being read.
 type dissection struct {
+	*reader
 	take    func(Attachment, io.Reader) error
 	message Message
 	parts   int
-	read    int64           // bytes of texts
+	read    int             // bytes of texts
 	shown   map[string]bool // the content ids of the pictures that a text shows
+	broken  bool            // something is missing of the content that was read last
 }
 
 // place is the position of a part.
 type place struct {
 	depth       int
-	alternative bool // directly in multipart/alternative
+	alternative bool   // directly in multipart/alternative
+	apple       bool   // directly in multipart/appledouble
+	media       string // its type unless it has one of its own
+	name        string // the same for its name
 }
 
 // said is the text of a part.
 type said struct {
 	text string
-	html bool
+	rich bool // from HTML or the like
+	more bool // only what the texts before it lack counts
 }
 
 // part reads a part and all parts in it, and returns its text.
-func (d *dissection) part(header textproto.MIMEHeader, body io.Reader, at place) (said, error) {
+func (d *dissection) part(h header, loose []byte, at place) (said, error) {
 	if d.parts++; d.parts > maxParts {
 		return said{}, fmt.Errorf("%w: more than %d parts", ErrTooMuch, maxParts)
 	}
-	p := describe(header)
-	switch {
-	case p.isMultipart():
-		return d.multipart(p, body, at)
-	case p.isText(at):
-		return d.text(p, decoded(header, body))
-	case !d.attached(p, at):
+	p := describe(h, at)
+	content := io.Reader(&body{reader: d.reader})
+	if p.isMultipart() {
+		if p.boundary = d.boundary(p.boundary); p.boundary != "" {
+			return d.multipart(p, at)
+		}
+		p.media = "text/plain"
+	}
+	if p.isText(at) && p.encoding != "base64" {
+		content = io.MultiReader(bytes.NewReader(loose), content)
+	}
+	if !p.isText(at) && !d.attached(p, at) {
 		return said{}, nil
 	}
-	return said{}, d.attachment(p, decoded(header, body))
+	d.broken = false
+	content = decoded(&p, content, &d.broken)
+	if p.isText(at) {
+		return d.text(p, content)
+	}
+	return d.attachment(p, content)
 }
 
-// multipart reads the parts of a multipart. Of alternatives the first plain text that is not empty
-// counts, else the first text that is not empty.
-func (d *dissection) multipart(p part, body io.Reader, at place) (said, error) {
+// multipart reads the parts of a multipart, also those behind its end. What stands around them is
+// text, too, except a hint in front of them for programs that know no multiparts.
+func (d *dissection) multipart(p part, at place) (said, error) {
 	if at.depth >= maxDepth {
 		return said{}, fmt.Errorf("%w: parts in one another more than %d times", ErrTooMuch, maxDepth)
 	}
-	in := place{depth: at.depth + 1, alternative: p.media == "multipart/alternative"}
+	level, found := len(d.open), false
+	d.open = append(d.open, p.boundary)
+	defer func() { d.open = d.open[:level] }()
+	in := place{depth: at.depth + 1, alternative: p.media == "multipart/alternative", media: "text/plain"}
+	switch p.media {
+	case "multipart/digest":
+		in.media = "message/rfc822"
+	case "multipart/appledouble":
+		in.apple, in.name = true, p.name
+	}
 	var texts []said
-	var failed error
-	for parts := multipart.NewReader(body, p.boundary); failed == nil; {
-		next, err := parts.NextRawPart()
-		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) { // the last boundary is often missing
+	before, err := d.text(part{media: "text/plain"}, &body{reader: d.reader})
+	for err == nil {
+		line := d.line()
+		here, last := d.delimiter(line)
+		if here != level {
 			break
 		}
-		if err != nil {
-			failed = fmt.Errorf("%w: %w", ErrBroken, err)
-			break
-		}
+		d.skip(line)
 		var one said
-		one, failed = d.part(next.Header, unended{next}, in)
+		if last {
+			one, err = d.text(part{media: "text/plain"}, &body{reader: d.reader})
+		} else {
+			h, loose := d.header(false)
+			one, err = d.part(h, loose, in)
+			_, _ = io.Copy(io.Discard, &body{reader: d.reader}) // the rest
+			found = true
+		}
 		if strings.TrimSpace(one.text) != "" {
 			texts = append(texts, one)
 		}
 	}
+	if len(texts) == 0 && (!found || !strings.Contains(before.text, "MIME")) {
+		texts = append(texts, before)
+	}
 	if in.alternative {
-		return chosen(texts), failed
+		return chosen(texts), err
 	}
-	return joined(texts), failed
+	return joined(texts), err
 }
 
-// chosen returns the best of several alternatives.
+// chosen returns the first plain one of several alternatives, else the first one, and behind it what only
+// the others say.
 func chosen(texts []said) said {
-	if i := slices.IndexFunc(texts, func(s said) bool { return !s.html }); i >= 0 {
-		return texts[i]
+	if len(texts) == 0 {
+		return said{}
 	}
-	if len(texts) > 0 {
-		return texts[0]
+	first := max(0, slices.IndexFunc(texts, func(s said) bool { return !s.rich && !s.more }))
+	texts[0], texts[first] = texts[first], texts[0]
+	for i := range texts[1:] {
+		texts[i+1].more = true
 	}
-	return said{}
+	return joined(texts)
 }
 
-// joined returns texts one after the other.
+// joined returns texts one after the other; of some only the lines with a word that those before them lack.
 func joined(texts []said) said {
 	var b strings.Builder
-	all := said{}
-	for i, s := range texts {
-		if i > 0 && !strings.HasSuffix(texts[i-1].text, "\n") {
-			b.WriteByte('\n')
+	all, known, end := said{}, map[string]bool{}, "\n"
+	for _, s := range texts {
+		for line := range strings.Lines(s.text) {
+			if s.more && !slices.ContainsFunc(words(line), func(word string) bool { return !known[word] }) {
+				continue
+			}
+			if !strings.HasSuffix(end, "\n") {
+				b.WriteByte('\n')
+			}
+			b.WriteString(line)
+			end = line
 		}
-		b.WriteString(s.text)
-		all.html = all.html || s.html
+		for _, word := range words(s.text) {
+			known[word] = true
+		}
+		all.rich = all.rich || s.rich
 	}
 	all.text = b.String()
 	return all
 }
 
-// text reads a text that is shown.
-func (d *dissection) text(p part, body io.Reader) (said, error) {
-	left := maxText - d.read
-	data, err := io.ReadAll(io.LimitReader(body, left))
-	if err != nil && len(data) == 0 {
-		return said{}, err
+// words returns the words of a text, in lower case.
+func words(text string) []string {
+	return strings.FieldsFunc(strings.ToLower(text), func(c rune) bool { return !unicode.In(c, unicode.L, unicode.N, unicode.M) })
+}
+
+// text reads a text that is shown, and the attachments in uuencode that stand in it.
+func (d *dissection) text(p part, content io.Reader) (said, error) {
+	in := bufio.NewReader(content)
+	var data []byte
+	for {
+		line, err := in.ReadSlice('\n')
+		length := len(data)
+		data = append(data, line[:min(len(line), maxText-d.read)]...)
+		if name := begin.FindSubmatch(line); name != nil && p.media == "text/plain" {
+			file := part{media: "application/octet-stream", name: decodeWords(string(name[1]))}
+			if _, is := uuLine(bytes.TrimRight(lineAhead(in), "\r\n")); is {
+				u := &uuReader{in: in}
+				data = data[:length]
+				if _, err := d.attachment(file, u); err != nil {
+					return said{}, err
+				}
+				_, _ = io.Copy(io.Discard, u)
+				continue
+			}
+		}
+		d.read += len(data) - length
+		if err == nil || errors.Is(err, bufio.ErrBufferFull) {
+			continue
+		}
+		if !errors.Is(err, io.EOF) {
+			return said{}, err
+		}
+		break
 	}
-	d.read += int64(len(data))
-	if d.read == maxText {
+	if d.read >= maxText {
 		data = text.Beginning(data)
 	}
-	decoded := text.Decode(data, p.charset)
-	if p.media != "text/html" {
-		return said{text: strings.ReplaceAll(decoded, "\r\n", "\n")}, nil
+	if p.media == "text/plain" || p.media == "text/rfc822-headers" || strings.HasPrefix(p.media, "message/") {
+		return said{text: p.unfolded(lineEnds.Replace(decode(data, p.charset)))}, nil
 	}
-	shown, pictures := text.HTML(decoded)
+	shown, pictures := text.HTML(page(data, p.charset))
 	for _, address := range pictures {
 		if id, is := strings.CutPrefix(address, "cid:"); is {
 			d.shown[unescapedID(id)] = true
 		}
 	}
-	return said{text: shown, html: true}, nil
+	return said{text: shown, rich: true}, nil
+}
+
+// lineEnds makes those of Unix.
+var lineEnds = strings.NewReplacer("\r\n", "\n", "\r", "\n")
+
+// unfolded undoes format=flowed (RFC 3676).
+func (p part) unfolded(s string) string {
+	if !p.flowed {
+		return s
+	}
+	var b strings.Builder
+	for line := range strings.Lines(s) {
+		if content := strings.TrimSuffix(line, "\n"); strings.HasSuffix(content, " ") && content != "-- " {
+			line = content
+			if p.noBlanks {
+				line = content[:len(content)-1]
+			}
+		}
+		b.WriteString(strings.TrimPrefix(line, " "))
+	}
+	return b.String()
 }
 
 // attached reports whether a part that is not shown as text counts as an attachment.
@@ -261,114 +312,114 @@ func (d *dissection) attached(p part, at place) bool {
 		return false
 	case "application/pkcs7-mime", "application/x-pkcs7-mime":
 		return at.depth > 0 // at the top it is the e-mail itself
+	case "application/applefile":
+		return !at.apple // there it is what only a Mac knows of the file
 	}
-	switch {
-	case p.encrypted():
-		return false
-	case p.disposition == "attachment", p.media == "message/rfc822", p.media == "message/global":
-		return true
-	case p.media == "text/rfc822-headers", strings.HasPrefix(p.media, "message/"):
-		return false
-	case p.id != "" && d.shown[p.id]:
-		return false
-	case at.alternative && strings.HasPrefix(p.media, "text/") && p.media != "text/calendar":
-		return false
-	}
-	return true
+	shown := p.id != "" && d.shown[p.id] && strings.HasPrefix(p.media, "image/")
+	return !p.encrypted() && (p.disposition == "attachment" || !shown)
 }
 
-// attachment passes an attachment to take.
-func (d *dissection) attachment(p part, content io.Reader) error {
-	if len(d.message.Attachments) == MaxAttachments {
-		return fmt.Errorf("%w: more than %d attachments", ErrTooMuch, MaxAttachments)
+// attachment passes an attachment to take. The text is that of a winmail.dat.
+func (d *dissection) attachment(p part, content io.Reader) (said, error) {
+	if p.media == "application/ms-tnef" || p.media == "application/vnd.ms-tnef" || strings.EqualFold(p.name, "winmail.dat") {
+		data, err := io.ReadAll(io.LimitReader(content, maxTNEF))
+		if err != nil {
+			return said{}, err
+		}
+		if before := len(d.message.Attachments); len(data) < maxTNEF && isTNEF(data) {
+			if said, err := d.tnef(data, 0); err != nil || said.text != "" || len(d.message.Attachments) > before {
+				return said, err
+			}
+		}
+		content = io.MultiReader(bytes.NewReader(data), content)
 	}
-	name := p.name
-	if name == "" && strings.HasPrefix(p.media, "message/") {
-		name, content = subjectOf(content)
+	number := len(d.message.Attachments)
+	if number == MaxAttachments {
+		return said{}, fmt.Errorf("%w: more than %d attachments", ErrTooMuch, MaxAttachments)
+	}
+	name := fileName(p.name)
+	if (p.media == "message/rfc822" || p.media == "message/global") && !strings.EqualFold(path.Ext(name), ".eml") {
+		var subject string
+		if subject, content = subjectOf(content); subject != "" {
+			name = subject
+		}
+		if name = strings.TrimRight(name, ". "); name != "" {
+			name = cleaned(name + ".eml")
+		}
 	}
 	d.message.Attachments = append(d.message.Attachments, name)
 	if d.take == nil {
-		return nil
+		return said{}, nil
 	}
-	from := &source{Reader: content}
-	err := d.take(Attachment{Name: name, ContentType: p.media}, from)
-	switch {
-	case from.err != nil: // of the e-mail or its reader, not of take
-		return fmt.Errorf("attachment %d: %w", len(d.message.Attachments), from.err)
-	case err != nil:
-		return fmt.Errorf("%w: %w", errTake, err)
+	if err := d.take(Attachment{Name: name, ContentType: p.media}, content); err != nil {
+		return said{}, fmt.Errorf("attachment %d: %w", number+1, err)
 	}
-	return nil
+	if _, err := io.Copy(io.Discard, content); err == nil && d.broken {
+		d.message.Damaged = append(d.message.Damaged, number)
+	}
+	return said{}, nil
 }
 
-// Limits in bytes.
-const (
-	maxField = 8 << 10  // a field with parameters; a longer one is ignored
-	maxWords = 64 << 10 // a field of words; a longer one is cut off
-	maxLine  = 64 << 10 // a quoted-printable line; the RFC allows 76 characters
-)
+// subjectOf returns the subject of an attached e-mail. The returned reader reads the whole e-mail.
+func subjectOf(content io.Reader) (string, io.Reader) {
+	const near = 16 << 10
+	buffer := bufio.NewReaderSize(content, near)
+	beginning, _ := buffer.Peek(near)
+	h, _ := newReader(bytes.NewReader(beginning)).header(true)
+	subjects := h.all("subject")
+	return strings.Join(subjects[:min(1, len(subjects))], ""), buffer
+}
 
 // part is the header of a part.
 type part struct {
-	media       string // type, in lower case
-	charset     string
-	boundary    string // of a multipart
-	disposition string // in lower case
-	name        string // of the file
-	id          string // its Content-ID, by which HTML refers to it
+	media            string // type, in lower case
+	charset          string
+	flowed, noBlanks bool   // format=flowed, and its DelSp=yes
+	boundary         string // of a multipart
+	disposition      string // in lower case
+	name             string // of the file
+	id               string // its Content-ID, by which HTML refers to it
+	encoding         string
 }
 
-// describe reads a header. Invalid fields count as absent (RFC 2045, 5.2).
-func describe(header textproto.MIMEHeader) part {
-	p := part{media: "text/plain"}
-	media, params := field(header.Get("Content-Type"), "name")
-	if strings.Contains(media, "/") {
-		p.media, p.charset = media, params["charset"]
-		if p.boundary = params["boundary"]; strings.HasPrefix(media, "multipart/") && p.boundary == "" {
-			p.media = "text/plain"
+// describe reads a header. Invalid fields count as absent (RFC 2045, 5.2); of several types a multipart
+// counts, else the first.
+func describe(h header, at place) part {
+	p := part{media: at.media, encoding: encodingOf(h)}
+	var with map[string]string
+	for _, f := range h {
+		if f.name != "content-type" || p.isMultipart() {
+			continue
+		}
+		media, params := params(text.Decode(f.value, ""))
+		if strings.Contains(media, "/") && (with == nil || strings.HasPrefix(media, "multipart/")) {
+			p.media, with = media, params
 		}
 	}
-	disposition, more := field(header.Get("Content-Disposition"), "filename")
+	p.charset, p.boundary = with["charset"], strings.TrimRight(with["boundary"], " \t")
+	p.flowed, p.noBlanks = strings.EqualFold(with["format"], "flowed"), strings.EqualFold(with["delsp"], "yes")
+	disposition, more := params(h.raw("content-disposition"))
 	p.disposition = disposition
-	if p.name = more["filename"]; p.name == "" {
-		p.name = params["name"]
+	for _, name := range []string{more["filename"], more["name"], with["name"], with["filename"], at.name} {
+		if p.name == "" {
+			p.name = name
+		}
 	}
-	p.id = strings.Trim(strings.TrimSpace(header.Get("Content-Id")), "<>")
+	p.id = strings.Trim(h.raw("content-id"), "<> ")
 	return p
-}
-
-// charsetOf finds the character set of a parameter (RFC 2231, 4).
-var charsetOf = regexp.MustCompile(`\*(?:0\*)?="?([\w.:-]+)'[\w-]*'`)
-
-// field reads a field with parameters and returns its value in lower case. The named parameter is
-// decoded from its character set.
-func field(value, name string) (string, map[string]string) {
-	if len(value) > maxField {
-		return "", nil
-	}
-	if !utf8.ValidString(value) {
-		value = text.Decode([]byte(value), "")
-	}
-	charset := ""
-	if at := charsetOf.FindStringSubmatchIndex(value); at != nil { // package mime decodes only UTF-8
-		charset, value = value[at[2]:at[3]], value[:at[2]]+"utf-8"+value[at[3]:]
-	}
-	word, params, _, err := mediatype.Parse(value)
-	if err != nil {
-		return "", nil
-	}
-	if named, is := params[name]; is && utf8.ValidString(named) {
-		params[name] = decodeWords(named)
-	} else if is {
-		params[name] = text.Decode([]byte(named), charset)
-	}
-	return strings.ToLower(word), params
 }
 
 // isText reports whether a part is shown as text. A part with a file name is a file, unless it is the
 // whole e-mail.
 func (p part) isText(at place) bool {
-	shown := p.media == "text/plain" || p.media == "text/html"
+	shown := false
+	switch p.media {
+	case "text/plain", "text/html", "text/rfc822-headers", "message/delivery-status", "message/disposition-notification", "message/feedback-report":
+		shown = true
+	case "text/calendar", "text/vcard", "text/x-vcard", "text/directory":
+	default:
+		shown = at.alternative && strings.HasPrefix(p.media, "text/")
+	}
 	return shown && p.disposition != "attachment" && (p.name == "" || at.depth == 0)
 }
 
@@ -380,91 +431,10 @@ func (p part) isMultipart() bool {
 // encrypted reports whether the parts in a part are encrypted (RFC 1847).
 func (p part) encrypted() bool { return p.media == "multipart/encrypted" }
 
-// decoded undoes the transfer encoding of a part (RFC 2045, 6). An unknown one is left as it is.
-func decoded(header textproto.MIMEHeader, body io.Reader) io.Reader {
-	switch strings.ToLower(strings.TrimSpace(header.Get("Content-Transfer-Encoding"))) {
-	case "base64":
-		return base64.NewDecoder(base64.RawStdEncoding, alphabet{body})
-	case "quoted-printable":
-		return quotedprintable.NewReader(bufio.NewReaderSize(body, maxLine))
-	}
-	return body
-}
-
-// unended is a part that may lack its closing boundary, at the end of the e-mail.
-type unended struct{ io.Reader }
-
-// Read implements io.Reader.
-func (u unended) Read(p []byte) (int, error) {
-	n, err := u.Reader.Read(p)
-	if err == io.ErrUnexpectedEOF { //nolint:errorlint // package multipart returns it itself
-		err = io.EOF
-	}
-	return n, err
-}
-
-// alphabet passes only the characters of base64. All others are ignored (RFC 2045, 6.8), and so is the
-// padding.
-type alphabet struct{ io.Reader }
-
-// Read implements io.Reader.
-func (a alphabet) Read(p []byte) (n int, err error) {
-	for n == 0 && err == nil && len(p) > 0 {
-		var got int
-		got, err = a.Reader.Read(p)
-		for _, c := range p[:got] {
-			if c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '+' || c == '/' {
-				p[n] = c
-				n++
-			}
-		}
-	}
-	return n, err
-}
-
-// decodeWords decodes encoded words (RFC 2047), also where they are not allowed, and raw bytes without a
-// character set.
-func decodeWords(s string) string {
-	if len(s) > maxWords {
-		s = s[:maxWords]
-	}
-	if !utf8.ValidString(s) {
-		s = text.Decode([]byte(s), "")
-	}
-	words := mime.WordDecoder{CharsetReader: func(charset string, in io.Reader) (io.Reader, error) {
-		known, err := htmlindex.Get(charset)
-		if err != nil {
-			return nil, err
-		}
-		return known.NewDecoder().Reader(in), nil
-	}}
-	if decoded, err := words.DecodeHeader(s); err == nil && utf8.ValidString(decoded) {
-		return decoded
-	}
-	return s
-}
-
 // unescapedID decodes a content id from a cid: address (RFC 2392).
 func unescapedID(id string) string {
 	if plain, err := url.PathUnescape(id); err == nil {
 		return plain
 	}
 	return id
-}
-
-// subjectOf returns a file name for an attached e-mail: its subject. The returned reader reads the
-// whole e-mail.
-func subjectOf(content io.Reader) (string, io.Reader) {
-	const near = 16 << 10
-	buffer := bufio.NewReaderSize(content, near)
-	beginning, _ := buffer.Peek(near)
-	message, err := mail.ReadMessage(bytes.NewReader(beginning))
-	if err != nil {
-		return "", buffer
-	}
-	subject := strings.TrimSpace(decodeWords(message.Header.Get("Subject")))
-	if subject == "" {
-		return "", buffer
-	}
-	return subject + ".eml", buffer
 }
