@@ -33,7 +33,7 @@ func TestLanguages(t *testing.T) {
 // Every text exists in both languages, takes the same values, and is shown.
 func TestTexts(t *testing.T) {
 	var code strings.Builder
-	for _, file := range []string{"web/page.html", "view.go", "page.go", "gate.go", "texts.go"} {
+	for _, file := range []string{"web/page.html", "view.go", "page.go", "texts.go"} {
 		text, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
