@@ -13,6 +13,7 @@
 package blob
 
 import (
+	"cmp"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -83,7 +84,6 @@ func newMoving(conn net.Conn, within time.Duration) *moving {
 	}}
 }
 
-// Read implements net.Conn.
 func (m *moving) Read(p []byte) (int, error) {
 	m.watch.Begin()
 	n, err := m.Conn.Read(p)
@@ -94,7 +94,6 @@ func (m *moving) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Write implements net.Conn.
 func (m *moving) Write(p []byte) (int, error) {
 	if m.answered.Swap(false) {
 		m.watch.Renew()
@@ -135,7 +134,7 @@ func ParseAddress(text string) (Address, error) {
 	if u.User != nil {
 		return Address{}, errors.New("credentials have no place in the address, where others could read them; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY")
 	}
-	a := Address{Bucket: u.Host, Region: region(), Timeout: defaultTimeout}
+	a := Address{Bucket: u.Host, Region: cmp.Or(os.Getenv("AWS_REGION"), os.Getenv("AWS_DEFAULT_REGION"), "us-east-1"), Timeout: defaultTimeout}
 	if prefix := strings.Trim(u.Path, "/"); prefix != "" {
 		a.Prefix = prefix + "/"
 	}
@@ -154,23 +153,11 @@ func ParseAddress(text string) (Address, error) {
 	return a, nil
 }
 
-// region is the region in the configuration of programs for S3.
-func region() string {
-	for _, name := range []string{"AWS_REGION", "AWS_DEFAULT_REGION"} {
-		if value := os.Getenv(name); value != "" {
-			return value
-		}
-	}
-	return "us-east-1"
-}
-
 // set reads the parameters after the question mark.
 func (a *Address) set(name, value string) (err error) {
 	switch name {
 	case "endpoint":
-		if a.Endpoint, err = endpoint(value); err != nil {
-			return err
-		}
+		a.Endpoint, err = endpoint(value)
 	case "region":
 		if a.Region = value; value == "" {
 			return errors.New("region is empty")
@@ -188,7 +175,7 @@ func (a *Address) set(name, value string) (err error) {
 	default:
 		return fmt.Errorf("%q is none of endpoint, region, path-style, timeout", name)
 	}
-	return nil
+	return err
 }
 
 func endpoint(text string) (*url.URL, error) {

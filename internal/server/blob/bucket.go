@@ -202,7 +202,6 @@ func (b *Bucket) Publish(ctx context.Context, contents ...Staged) error {
 	return nil
 }
 
-// put sends a content in one request.
 func (b *Bucket) put(ctx context.Context, s *stagedFile) error {
 	return b.send(ctx, io.NewSectionReader(s, 0, s.size), func(body io.Reader) error {
 		_, err := b.core.PutObject(ctx, b.address.Bucket, b.key(s.digest), body, s.size, "", s.digest, putOptions())
@@ -408,7 +407,6 @@ func (o *object) ask(part Part) error {
 	return nil
 }
 
-// Seek implements io.Seeker.
 func (o *object) Seek(offset int64, whence int) (int64, error) {
 	switch whence {
 	case io.SeekCurrent:
@@ -423,7 +421,6 @@ func (o *object) Seek(offset int64, whence int) (int64, error) {
 	return offset, nil
 }
 
-// Read implements io.Reader.
 func (o *object) Read(p []byte) (int, error) {
 	if o.at >= o.size {
 		return 0, io.EOF
@@ -517,7 +514,6 @@ func (o *object) drop() {
 	o.body = nil
 }
 
-// Close implements io.Closer.
 func (o *object) Close() error {
 	o.drop()
 	if o.copy != nil {

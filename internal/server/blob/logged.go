@@ -329,5 +329,4 @@ func (p *past) close() {
 // memoryFile is an open content in memory.
 type memoryFile struct{ *bytes.Reader }
 
-// Close implements io.Closer.
 func (memoryFile) Close() error { return nil }

@@ -47,7 +47,6 @@ func newStaging(dir string, named bool) *staging {
 	return &staging{dir: dir, named: named, chunks: sync.Pool{New: func() any { return new([chunk]byte) }}}
 }
 
-// prepare creates the directory.
 func (s *staging) prepare() error {
 	if err := durable.MkdirAll(s.dir, 0o700); err != nil {
 		return fmt.Errorf("make directory for uploads: %w", err)
@@ -55,7 +54,6 @@ func (s *staging) prepare() error {
 	return nil
 }
 
-// stagedFile is a content in memory or in a temporary file.
 type stagedFile struct {
 	*os.File  // nil in memory
 	from      *staging
@@ -172,10 +170,8 @@ func readChunk(r io.Reader, p []byte) (n int, err error) {
 	return n, err
 }
 
-// Digest implements Staged.
 func (s *stagedFile) Digest() string { return s.digest }
 
-// Size implements Staged.
 func (s *stagedFile) Size() int64 { return s.size }
 
 // ReadAt implements io.ReaderAt. It may come later than Discard, from a request that was answered
@@ -199,7 +195,6 @@ func (s *stagedFile) ReadAt(p []byte, off int64) (int, error) {
 	return n, nil
 }
 
-// Discard implements Staged.
 func (s *stagedFile) Discard() error {
 	if s.discarded {
 		return nil
@@ -245,7 +240,6 @@ func (s *stagedFile) copyTo(w io.Writer) error {
 	return err
 }
 
-// reader reads the content from its beginning.
 func (s *stagedFile) reader() *io.SectionReader { return io.NewSectionReader(s, 0, s.size) }
 
 // hashing is a hash that is computed by the caller or, after begin, by a goroutine of its own.

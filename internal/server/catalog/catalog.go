@@ -243,16 +243,12 @@ func (c *confined) Search(ctx context.Context, q store.Search) ([]archive.ID, er
 // AddFolder refuses to add a mandator or an inbox.
 func (c *confined) AddFolder(ctx context.Context, f store.Folder) (archive.ID, error) {
 	if f.Parent == 0 {
-		return 0, beyond()
+		return 0, refusal.Deny(refusal.NoMandator, archive.KindForbidden, "the API key is limited to some mandators")
 	}
 	if err := c.inside(ctx, f.Parent); err != nil {
 		return 0, err
 	}
 	return c.whole.AddFolder(ctx, f)
-}
-
-func beyond() error {
-	return refusal.Deny(refusal.NoMandator, archive.KindForbidden, "the API key is limited to some mandators")
 }
 
 func (c *confined) AddDocuments(ctx context.Context, documents []store.Document, reuse bool) ([]archive.ID, error) {

@@ -446,13 +446,9 @@ func (c cost) hash(password string, salt []byte, length uint32) []byte {
 	return argon2.IDKey([]byte(password), salt, c.passes, c.memory, c.lanes, length)
 }
 
-// matches reports whether kept is a hash of the password.
 func matches(kept, password string) bool {
 	c, salt, want, ok := parseHash(kept)
-	if !ok {
-		return false
-	}
-	return subtle.ConstantTimeCompare(want, c.hash(password, salt, uint32(len(want)))) == 1 //nolint:gosec // parseHash bounds it
+	return ok && subtle.ConstantTimeCompare(want, c.hash(password, salt, uint32(len(want)))) == 1 //nolint:gosec // parseHash bounds it
 }
 
 func parseHash(kept string) (c cost, salt, hash []byte, ok bool) {

@@ -44,10 +44,7 @@ func (a *Access) AddAccount(ctx context.Context, tenant TenantID, name, password
 	if a.taken(err) {
 		return 0, refuse(archive.KindConflict, "there is a user %q already", name)
 	}
-	if err != nil {
-		return 0, fmt.Errorf("add user: %w", err)
-	}
-	return id, nil
+	return id, wrapped("add user", err)
 }
 
 const (
@@ -99,11 +96,9 @@ func noAccount(name string) error {
 func scanAccount(row scanner) (Account, error) {
 	var account Account
 	var created int64
-	if err := row.Scan(&account.ID, &account.Name, &account.Password, &created); err != nil {
-		return Account{}, fmt.Errorf("read user: %w", err)
-	}
+	err := row.Scan(&account.ID, &account.Name, &account.Password, &created)
 	account.Created = time.Unix(created, 0)
-	return account, nil
+	return account, wrapped("read user", err)
 }
 
 // Key is the stored data of a tenant's API key.
@@ -148,13 +143,10 @@ func (a *Access) AddKey(ctx context.Context, tenant TenantID, k Key, hash string
 				return refuse(archive.KindNotFound, "folder %d is no mandator", mandator)
 			}
 		}
-		err := tx.row(ctx, `INSERT INTO api_key (tenant, name, hash, scopes, mandators, created, expires)
+		id, err = single[int64](ctx, tx, "add key", `INSERT INTO api_key (tenant, name, hash, scopes, mandators, created, expires)
 			VALUES (?, ?, ?, ?, ?, ?, ?) RETURNING id`,
-			tenant, k.Name, hash, scopes, mandators, k.Created.Unix(), seconds(k.Expires)).Scan(&id)
-		if err != nil {
-			return fmt.Errorf("add key: %w", err)
-		}
-		return nil
+			tenant, k.Name, hash, scopes, mandators, k.Created.Unix(), seconds(k.Expires))
+		return err
 	})
 	return id, err
 }
@@ -176,10 +168,7 @@ func (a *Access) FindKey(ctx context.Context, hash string) (Key, error) {
 
 // HasKeys reports whether there is a key, of whatever tenant and whether it is valid or not.
 func (a *Access) HasKeys(ctx context.Context) (some bool, err error) {
-	if err := a.read.row(ctx, "SELECT EXISTS (SELECT 1 FROM api_key)").Scan(&some); err != nil {
-		return false, fmt.Errorf("look for keys: %w", err)
-	}
-	return some, nil
+	return single[bool](ctx, a.read, "look for keys", "SELECT EXISTS (SELECT 1 FROM api_key)")
 }
 
 // Keys returns all keys of a tenant in the order in which they were added.
@@ -218,11 +207,7 @@ func (a *Access) RevokeKeys(ctx context.Context, tenant TenantID, ids []int64, a
 // UseKey records that a key was used, unless a use since before is already recorded.
 func (a *Access) UseKey(ctx context.Context, id int64, at, before time.Time) error {
 	return a.write.change(ctx, func(tx changing) error {
-		_, err := tx.exec(ctx, "UPDATE api_key SET used = ? WHERE id = ? AND coalesce(used, 0) < ?", at.Unix(), id, before.Unix())
-		if err != nil {
-			return fmt.Errorf("record the use of a key: %w", err)
-		}
-		return nil
+		return run(ctx, tx, "record the use of a key", "UPDATE api_key SET used = ? WHERE id = ? AND coalesce(used, 0) < ?", at.Unix(), id, before.Unix())
 	})
 }
 

@@ -56,18 +56,14 @@ func (e edit) known(ctx context.Context, d Document) (archive.ID, error) {
 	if err := e.engine.lock(ctx, e, fmt.Sprintf("external id %d %s", d.Folder, d.ExternalID)); err != nil {
 		return 0, fmt.Errorf("lock external id: %w", err)
 	}
-	var id archive.ID
-	err := e.row(ctx, selectKnown, d.ExternalID, d.Folder, e.tenant, source).Scan(&id)
+	id, err := only[archive.ID](e.row(ctx, selectKnown, d.ExternalID, d.Folder, e.tenant, source))
 	if errors.Is(err, sql.ErrNoRows) && d.Archived.IsZero() {
-		err = e.row(ctx, selectLeft, d.Digest, d.ExternalID, e.tenant, source, d.Folder).Scan(&id)
+		id, err = only[archive.ID](e.row(ctx, selectLeft, d.Digest, d.ExternalID, e.tenant, source, d.Folder))
 	}
 	if errors.Is(err, sql.ErrNoRows) {
 		return 0, nil
 	}
-	if err != nil {
-		return 0, fmt.Errorf("look for external id: %w", err)
-	}
-	return id, nil
+	return id, wrapped("look for external id", err)
 }
 
 const insertDocument = `INSERT INTO document (tenant, folder, name, created, archived, pages, size, content_type,
@@ -112,11 +108,8 @@ func (e edit) annotate(ctx context.Context, id archive.ID, d Document) error {
 		if err != nil {
 			return err
 		}
-		if _, err := e.exec(ctx, `INSERT INTO annotation (document, page, kind, title, text, date, creator, creator_id, folded_title, folded_text)
-			VALUES (?, 1, ?, ?, ?, ?, ?, ?, ?, ?)`, id, kind, title, text, date, creator, by, foldedTitle, fold(text)); err != nil {
-			return fmt.Errorf("add %s: %w", kind, err)
-		}
-		return nil
+		return run(ctx, e, "add "+kind, `INSERT INTO annotation (document, page, kind, title, text, date, creator, creator_id, folded_title, folded_text)
+			VALUES (?, 1, ?, ?, ?, ?, ?, ?, ?, ?)`, id, kind, title, text, date, creator, by, foldedTitle, fold(text))
 	}
 	for _, n := range d.Notes {
 		if err := add("note", "", n.Text, n.Date, n.Creator, ""); err != nil {
@@ -137,8 +130,8 @@ func (e edit) group(ctx context.Context, ids []archive.ID) error {
 		return nil
 	}
 	for _, id := range ids {
-		if _, err := e.exec(ctx, "UPDATE document SET upload = ? WHERE id = ?", ids[0], id); err != nil {
-			return fmt.Errorf("group upload: %w", err)
+		if err := run(ctx, e, "group upload", "UPDATE document SET upload = ? WHERE id = ?", ids[0], id); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -155,7 +148,6 @@ type group struct {
 	waiting []*member // +checklocks:mu
 }
 
-// member is a change.
 type member struct {
 	ctx      context.Context // of the change, which ends with turn
 	do       func(changing) error

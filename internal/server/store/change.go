@@ -54,8 +54,8 @@ func (a Archive) ArchiveDocument(ctx context.Context, id archive.ID, t Target) (
 		if err != nil {
 			return fmt.Errorf("archive document: %w", err)
 		}
-		if _, err := e.exec(ctx, "UPDATE annotation SET document = ? WHERE document = ?", made, id); err != nil {
-			return fmt.Errorf("move annotations: %w", err)
+		if err := run(ctx, e, "move annotations", "UPDATE annotation SET document = ? WHERE document = ?", made, id); err != nil {
+			return err
 		}
 		if err := e.remove(ctx, id); err != nil {
 			return err
@@ -172,10 +172,10 @@ func (e edit) describe(ctx context.Context, before, d Document) error {
 	if err := errors.Join(err1, err2); err != nil {
 		return err
 	}
-	_, err = e.exec(ctx, "UPDATE document SET name = ?, keywords = ?, metadata = ?, auto_export = ?, pairs = ?, said = CAST(? AS TEXT) || "+remarks+" WHERE id = ?",
+	err = run(ctx, e, "change document", "UPDATE document SET name = ?, keywords = ?, metadata = ?, auto_export = ?, pairs = ?, said = CAST(? AS TEXT) || "+remarks+" WHERE id = ?",
 		d.Name, keywords, metadata, d.AutoExport, pairs(d), said(d), d.ID)
 	if err != nil {
-		return fmt.Errorf("change document: %w", err)
+		return err
 	}
 	return e.record(ctx, entries...)
 }
@@ -221,10 +221,9 @@ func (a Archive) ReplaceContent(ctx context.Context, id archive.ID, c Content) (
 		if err != nil {
 			return err
 		}
-		_, err = e.exec(ctx, "UPDATE document SET digest = ?, source = NULL, size = ?, content_type = ?, pages = ? WHERE id = ?",
-			c.Digest, c.Size, c.ContentType, c.Pages, id)
-		if err != nil {
-			return fmt.Errorf("replace content: %w", err)
+		if err := run(ctx, e, "replace content", "UPDATE document SET digest = ?, source = NULL, size = ?, content_type = ?, pages = ? WHERE id = ?",
+			c.Digest, c.Size, c.ContentType, c.Pages, id); err != nil {
+			return err
 		}
 		old = d.Digest
 		err = e.record(ctx, Entry{Action: ContentReplaced, Document: id, Was: d.Digest, Became: c.Digest})
@@ -276,8 +275,5 @@ func (e edit) inboxDocument(ctx context.Context, id archive.ID, kind archive.Kin
 }
 
 func (e edit) remove(ctx context.Context, id archive.ID) error {
-	if _, err := e.exec(ctx, "DELETE FROM document WHERE id = ?", id); err != nil {
-		return fmt.Errorf("remove document: %w", err)
-	}
-	return nil
+	return run(ctx, e, "remove document", "DELETE FROM document WHERE id = ?", id)
 }

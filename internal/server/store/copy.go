@@ -122,10 +122,7 @@ func (t table) objects() string {
 // The copy is not synced. PostgreSQL is copied row by row, in one transaction, without the search indexes: the
 // service that opens the copy makes them anew.
 func (s *Store) CopyTo(ctx context.Context, file string) error {
-	if err := s.copyTo(ctx, s.read, file); err != nil {
-		return fmt.Errorf("copy database: %w", err)
-	}
-	return nil
+	return wrapped("copy database", s.copyTo(ctx, s.read, file))
 }
 
 // skipsIDs are the tables whose ids mounts know.
@@ -133,7 +130,7 @@ var skipsIDs = []string{"folder", "document"}
 
 // SkipIDs keeps a database in a file from assigning the next n ids of folders and documents.
 func (s *Store) SkipIDs(ctx context.Context, n int64) error {
-	err := s.write.change(ctx, func(tx changing) error {
+	return wrapped("skip ids", s.write.change(ctx, func(tx changing) error {
 		for _, table := range skipsIDs {
 			_, err := tx.exec(ctx, "INSERT INTO sqlite_sequence (name, seq) SELECT ?, 0 WHERE NOT EXISTS (SELECT 1 FROM sqlite_sequence WHERE name = ?)", table, table)
 			if err == nil {
@@ -144,11 +141,7 @@ func (s *Store) SkipIDs(ctx context.Context, n int64) error {
 			}
 		}
 		return nil
-	})
-	if err != nil {
-		return fmt.Errorf("skip ids: %w", err)
-	}
-	return nil
+	}))
 }
 
 func (inFile) copyTo(ctx context.Context, from *pool, file string) error {
@@ -203,7 +196,6 @@ func newCopy(ctx context.Context, file string) (*pool, error) {
 	return to, nil
 }
 
-// copyRows fills a new SQLite database.
 func copyRows(ctx context.Context, from session, to changing) error {
 	// A folder may be older than its parent, and a new database already has the first tenant.
 	for _, query := range []string{"PRAGMA defer_foreign_keys = 1", "DELETE FROM tenant"} {
@@ -239,8 +231,8 @@ func copyLast(ctx context.Context, t table, from session, to changing) error {
 		return fmt.Errorf("read the last id of %s: %w", t.name, err)
 	}
 	for _, query := range []string{"DELETE FROM sqlite_sequence WHERE name = ?1 AND ?2 IS NOT NULL", "INSERT INTO sqlite_sequence (name, seq) VALUES (?, ?)"} {
-		if _, err := to.exec(ctx, query, t.name, last); err != nil {
-			return fmt.Errorf("copy the last id of %s: %w", t.name, err)
+		if err := run(ctx, to, "copy the last id of "+t.name, query, t.name, last); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -66,15 +66,12 @@ func findDocument(ctx context.Context, q session, query string, tenant TenantID,
 	err := row.Scan(&d.ID, &d.Folder, &d.Name, &created, &archived, &d.Pages, &d.Size, &d.ContentType, &keywords,
 		&metadata, &d.AutoExport, &d.Digest, &types, &d.Creator, &d.CreatorID, &d.ArchiverID, &d.ExternalID, &d.Source)
 	if errors.Is(err, sql.ErrNoRows) {
-		return Document{}, noDocument(id)
+		return Document{}, refuse(archive.KindNotFound, "there is no document %d", id)
 	}
 	if err != nil {
 		return Document{}, fmt.Errorf("read document: %w", err)
 	}
-	d.Created = time.Unix(created, 0)
-	if archived.Valid {
-		d.Archived = time.Unix(archived.Int64, 0)
-	}
+	d.Created, d.Archived = time.Unix(created, 0), instant(archived)
 	var pairs []keyValue
 	if err := errors.Join(json.Unmarshal(keywords, &d.Keywords), json.Unmarshal(metadata, &pairs),
 		json.Unmarshal(types, &d.Types)); err != nil {
@@ -109,10 +106,7 @@ func encodeStrings(values []string) (string, error) {
 
 func encode(value any) (string, error) {
 	b, err := json.Marshal(value)
-	if err != nil {
-		return "", fmt.Errorf("encode column: %w", err)
-	}
-	return string(b), nil
+	return string(b), wrapped("encode column", err)
 }
 
 // Note is a note on a document.
@@ -161,12 +155,12 @@ func (a Archive) UploadedWith(ctx context.Context, id archive.ID) ([]archive.ID,
 	return ids, err
 }
 
-// optional is the column value of a text, null for the empty one.
-func optional(text string) any {
-	if text == "" {
+// optional is the column value of a text or an id, null for the zero one.
+func optional[T comparable](value T) any {
+	if value == *new(T) {
 		return nil
 	}
-	return text
+	return value
 }
 
 // seconds is the column value of a time, null for the zero one.
@@ -177,7 +171,6 @@ func seconds(t time.Time) any {
 	return t.Unix()
 }
 
-// instant is a time that may be absent.
 func instant(column sql.NullInt64) time.Time {
 	if !column.Valid {
 		return time.Time{}

@@ -97,15 +97,12 @@ func (r *Restoring) Rename(ctx context.Context) error {
 		return err
 	}
 	err = r.store.write.change(ctx, func(tx changing) error {
-		result, err := tx.exec(ctx, "UPDATE setting SET value = ? WHERE tenant = ? AND name = ? AND value = ?",
-			restoring+made, DefaultTenant, SettingID, restoring+r.ID)
-		if err != nil {
-			return err
+		n, err := affected(tx.exec(ctx, "UPDATE setting SET value = ? WHERE tenant = ? AND name = ? AND value = ?",
+			restoring+made, DefaultTenant, SettingID, restoring+r.ID))
+		if err == nil && n == 0 {
+			err = errNotEmpty
 		}
-		if n, err := result.RowsAffected(); err != nil || n == 0 {
-			return errors.Join(err, errNotEmpty)
-		}
-		return nil
+		return err
 	})
 	if err != nil {
 		return fmt.Errorf("change archive id: %w", err)
@@ -126,9 +123,9 @@ func wantEmpty(ctx context.Context, q session) error {
 		case t.without != "":
 			where = "NOT (" + t.without + ")"
 		}
-		var some bool
-		if err := q.row(ctx, "SELECT EXISTS (SELECT 1 FROM "+t.name+" WHERE "+where+")").Scan(&some); err != nil {
-			return fmt.Errorf("check whether the database is empty: %w", err)
+		some, err := single[bool](ctx, q, "check whether the database is empty", "SELECT EXISTS (SELECT 1 FROM "+t.name+" WHERE "+where+")")
+		if err != nil {
+			return err
 		}
 		if some {
 			return errNotEmpty
@@ -158,10 +155,7 @@ func (r *Restoring) Fill(ctx context.Context, from *Store, tell func(left int64)
 			return r.fill(ctx, &filling{from: from, to: tx, skip: r.Skip, left: extent.Rows, tell: tell})
 		})
 	}
-	if err != nil {
-		return fmt.Errorf("fill database: %w", err)
-	}
-	return nil
+	return wrapped("fill database", err)
 }
 
 func (r *Restoring) fill(ctx context.Context, f *filling) error {
@@ -213,16 +207,14 @@ type Extent struct {
 // Extent determines the Extent of a SQLite database.
 func (s *Store) Extent(ctx context.Context) (e Extent, err error) {
 	for _, t := range tables() {
-		var n int64
-		if err := s.read.row(ctx, "SELECT count(*) FROM "+t.name+t.where()).Scan(&n); err != nil {
-			return e, fmt.Errorf("count %s: %w", t.name, err)
+		n, err := single[int64](ctx, s.read, "count "+t.name, "SELECT count(*) FROM "+t.name+t.where())
+		if err != nil {
+			return e, err
 		}
 		e.Rows += n
 	}
-	if err := s.read.row(ctx, "SELECT coalesce(max(size), 0) FROM content").Scan(&e.Largest); err != nil {
-		return e, fmt.Errorf("look for the largest content: %w", err)
-	}
-	return e, nil
+	e.Largest, err = single[int64](ctx, s.read, "look for the largest content", "SELECT coalesce(max(size), 0) FROM content")
+	return e, err
 }
 
 const (
@@ -283,10 +275,7 @@ func (f *filling) table(ctx context.Context, t table) error {
 	if err != nil {
 		return err
 	}
-	if err := send(); err != nil {
-		return fmt.Errorf("copy %s: %w", t.name, err)
-	}
-	return nil
+	return wrapped("copy "+t.name, send())
 }
 
 // last keeps PostgreSQL from assigning ids that SQLite has assigned, and those to be skipped.
@@ -300,8 +289,5 @@ func (f *filling) last(ctx context.Context, t table) error {
 		_, err = f.to.exec(ctx, "SELECT setval(CAST(pg_get_serial_sequence(?, 'id') AS REGCLASS), greatest(CAST(? AS BIGINT), 1), CAST(? AS BIGINT) > 0)",
 			t.name, last, last)
 	}
-	if err != nil {
-		return fmt.Errorf("copy the last id of %s: %w", t.name, err)
-	}
-	return nil
+	return wrapped("copy the last id of "+t.name, err)
 }

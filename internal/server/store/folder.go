@@ -38,9 +38,8 @@ const folderColumns = "id, coalesce(parent, 0), name, inbox, coalesce(user_id, 0
 // AddFolder makes a folder. Without a parent it is an inbox if f.Inbox is set, else a mandator. The error
 // is KindConflict if a sibling has the name, KindNotFound for an unknown parent, and KindInvalid if it
 // would be nested too deep.
-func (a Archive) AddFolder(ctx context.Context, f Folder) (archive.ID, error) {
-	var id archive.ID
-	err := a.change(ctx, func(e edit) (err error) {
+func (a Archive) AddFolder(ctx context.Context, f Folder) (id archive.ID, err error) {
+	err = a.change(ctx, func(e edit) (err error) {
 		id, err = e.insertFolder(ctx, f)
 		return err
 	})
@@ -152,11 +151,7 @@ func (a Archive) Below(ctx context.Context, parent archive.ID) ([]Folder, error)
 
 // Empty reports whether there is no folder at all.
 func (a Archive) Empty(ctx context.Context) (bool, error) {
-	var some bool
-	if err := a.read.row(ctx, "SELECT EXISTS (SELECT 1 FROM folder WHERE tenant = ?)", a.tenant).Scan(&some); err != nil {
-		return false, fmt.Errorf("look for folders: %w", err)
-	}
-	return !some, nil
+	return single[bool](ctx, a.read, "look for folders", "SELECT NOT EXISTS (SELECT 1 FROM folder WHERE tenant = ?)", a.tenant)
 }
 
 func (a Archive) folders(ctx context.Context, query string, args ...any) ([]Folder, error) {
@@ -169,8 +164,6 @@ func queryFolders(ctx context.Context, q session, query string, args ...any) ([]
 
 func scanFolder(row scanner) (Folder, error) {
 	var f Folder
-	if err := row.Scan(&f.ID, &f.Parent, &f.Name, &f.Inbox, &f.UserID); err != nil {
-		return Folder{}, fmt.Errorf("read folder: %w", err)
-	}
-	return f, nil
+	err := row.Scan(&f.ID, &f.Parent, &f.Name, &f.Inbox, &f.UserID)
+	return f, wrapped("read folder", err)
 }

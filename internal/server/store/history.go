@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -55,10 +54,9 @@ const insertEntry = `INSERT INTO audit (tenant, at, who, document, former, folde
 // record adds entries to the audit trail, in the transaction of the changes.
 func (e edit) record(ctx context.Context, entries ...Entry) error {
 	for _, entry := range entries {
-		_, err := e.exec(ctx, insertEntry, e.tenant, time.Now().Unix(), bounded(e.user), someID(entry.Document), someID(entry.Former), someID(entry.Folder),
-			string(entry.Action), bounded(entry.Key), bounded(entry.Was), bounded(entry.Became))
-		if err != nil {
-			return fmt.Errorf("record change: %w", err)
+		if err := run(ctx, e, "record change", insertEntry, e.tenant, time.Now().Unix(), bounded(e.user), optional(entry.Document), optional(entry.Former),
+			optional(entry.Folder), string(entry.Action), bounded(entry.Key), bounded(entry.Was), bounded(entry.Became)); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -76,14 +74,6 @@ func bounded(text string) string {
 		end--
 	}
 	return text[:end] + more
-}
-
-// someID is the column value of an id, null for none.
-func someID(id archive.ID) any {
-	if id == 0 {
-		return nil
-	}
-	return id
 }
 
 // differences returns an entry for each changed metadatum of a document.

@@ -168,10 +168,7 @@ func (a Archive) listed(ctx context.Context, most int, ids ...archive.ID) (lines
 	if err == nil {
 		err = a.read.row(ctx, selectListed, wanted, a.tenant, most).Scan(&lines)
 	}
-	if err != nil {
-		return "", fmt.Errorf("list documents: %w", err)
-	}
-	return lines, nil
+	return lines, wrapped("list documents", err)
 }
 
 // inOneText selects the ids of a query as one text: handing over a row costs more than formatting it.
@@ -179,11 +176,10 @@ func inOneText(query string) string {
 	return "SELECT coalesce(string_agg(CAST(id AS TEXT), ','), '') FROM (" + query + ") AS found"
 }
 
-// queryIDs reads the ids that a query selects.
 func queryIDs(ctx context.Context, q session, query string, args ...any) ([]archive.ID, error) {
-	var text string
-	if err := q.row(ctx, inOneText(query), args...).Scan(&text); err != nil {
-		return nil, fmt.Errorf("list documents: %w", err)
+	text, err := single[string](ctx, q, "list documents", inOneText(query), args...)
+	if err != nil {
+		return nil, err
 	}
 	ids := make([]archive.ID, 0, strings.Count(text, ",")+1)
 	for text != "" {

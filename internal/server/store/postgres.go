@@ -181,9 +181,9 @@ func (e postgres) steps(ctx context.Context, tx changing) error {
 	if _, err := tx.exec(ctx, "CREATE TABLE IF NOT EXISTS schema_version (version BIGINT NOT NULL)"); err != nil {
 		return err
 	}
-	var version int
-	if err := tx.row(ctx, "SELECT coalesce(max(version), 0) FROM schema_version").Scan(&version); err != nil {
-		return fmt.Errorf("read schema version: %w", err)
+	version, err := single[int](ctx, tx, "read schema version", "SELECT coalesce(max(version), 0) FROM schema_version")
+	if err != nil {
+		return err
 	}
 	steps, err := stepsAfter("postgres", version)
 	if err != nil {
@@ -244,8 +244,8 @@ func gone(err error) bool {
 // begin inserts a mark of the transaction.
 func (postgres) begin(ctx context.Context, tx changing) (mark string, err error) {
 	mark = rand.Text()
-	if _, err := tx.exec(ctx, "INSERT INTO change_mark (mark, committed) VALUES (?, true)", mark); err != nil {
-		return "", fmt.Errorf("mark transaction: %w", err)
+	if err := run(ctx, tx, "mark transaction", "INSERT INTO change_mark (mark, committed) VALUES (?, true)", mark); err != nil {
+		return "", err
 	}
 	if mathrand.N(1000) == 0 { //nolint:gosec // one change in a thousand removes old marks
 		_, err = tx.exec(ctx, "DELETE FROM change_mark WHERE made < now() - INTERVAL '1 hour'")
@@ -292,7 +292,8 @@ func (postgres) several() bool { return true }
 // wait.
 
 func (postgres) lock(ctx context.Context, tx session, name string) error {
-	return locked(tx.row(ctx, "SELECT count(pg_advisory_xact_lock(?))", number(name)))
+	_, err := single[int](ctx, tx, "lock", "SELECT count(pg_advisory_xact_lock(?))", number(name))
+	return err
 }
 
 func (postgres) share(ctx context.Context, tx session, digests []string) error {
@@ -304,30 +305,17 @@ func (postgres) share(ctx context.Context, tx session, digests []string) error {
 	if err != nil {
 		return err
 	}
-	return locked(tx.row(ctx, `SELECT count(pg_advisory_xact_lock_shared(n))
-		FROM (SELECT value FROM json_each(?)) AS numbers (n)`, all))
+	_, err = single[int](ctx, tx, "lock", `SELECT count(pg_advisory_xact_lock_shared(n))
+		FROM (SELECT value FROM json_each(?)) AS numbers (n)`, all)
+	return err
 }
 
 func (postgres) claim(ctx context.Context, tx session, digest string) (alone bool, err error) {
-	if err := tx.row(ctx, "SELECT pg_try_advisory_xact_lock(?)", number(digest)).Scan(&alone); err != nil {
-		return false, fmt.Errorf("lock: %w", err)
-	}
-	return alone, nil
+	return single[bool](ctx, tx, "lock", "SELECT pg_try_advisory_xact_lock(?)", number(digest))
 }
 
 func (postgres) removable(ctx context.Context, tx session) (nobodyHolds bool, err error) {
-	if err := tx.row(ctx, "SELECT pg_try_advisory_xact_lock_shared(?)", number(lockRemoval)).Scan(&nobodyHolds); err != nil {
-		return false, fmt.Errorf("lock: %w", err)
-	}
-	return nobodyHolds, nil
-}
-
-func locked(row scanner) error {
-	var n int
-	if err := row.Scan(&n); err != nil {
-		return fmt.Errorf("lock: %w", err)
-	}
-	return nil
+	return single[bool](ctx, tx, "lock", "SELECT pg_try_advisory_xact_lock_shared(?)", number(lockRemoval))
 }
 
 // number is the number of a lock: the first 64 bits of a digest, or of the hash of another name.
@@ -414,7 +402,6 @@ type advising struct {
 	at *address
 }
 
-// Connect implements driver.Connector.
 func (c advising) Connect(ctx context.Context) (driver.Conn, error) {
 	conn, err := c.Connector.Connect(ctx)
 	if err == nil || ctx.Err() != nil {

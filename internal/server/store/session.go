@@ -104,7 +104,6 @@ type asked struct {
 	args  []any
 }
 
-// Scan implements scanner.
 func (a *asked) Scan(dest ...any) error {
 	return a.pool.retry(a.ctx, func() error {
 		if statement := a.pool.statements[a.query]; statement != nil {
@@ -230,12 +229,10 @@ func (p *pool) change(ctx context.Context, f func(changing) error) error {
 	})
 }
 
-// commitError says that a commit failed.
 type commitError struct{ error }
 
 func (e *commitError) Unwrap() error { return e.error }
 
-// once runs f in a transaction.
 func (p *pool) once(ctx context.Context, f func(changing) error) error {
 	began, err := p.db.BeginTx(ctx, nil)
 	if err != nil {
@@ -291,14 +288,38 @@ func (p *pool) persist(ctx context.Context, do func() error) error {
 
 // sleep waits. It returns the error of ctx if that ends first.
 func sleep(ctx context.Context, pause time.Duration) error {
-	timer := time.NewTimer(pause)
-	defer timer.Stop()
 	select {
 	case <-ctx.Done():
 		return ctx.Err()
-	case <-timer.C:
+	case <-time.After(pause):
 		return nil
 	}
+}
+
+// wrapped is an error with what failed, nil for nil.
+func wrapped(what string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", what, err)
+}
+
+// run makes a change; what describes it in errors.
+func run(ctx context.Context, tx changing, what, query string, args ...any) error {
+	_, err := tx.exec(ctx, query, args...)
+	return wrapped(what, err)
+}
+
+// single reads the only column of the only row of a query; what describes the query in errors.
+func single[T any](ctx context.Context, q session, what, query string, args ...any) (T, error) {
+	v, err := only[T](q.row(ctx, query, args...))
+	return v, wrapped(what, err)
+}
+
+// only reads the only column of a row.
+func only[T any](row scanner) (v T, err error) {
+	err = row.Scan(&v)
+	return v, err
 }
 
 // affected is how many rows a change has affected.
@@ -327,14 +348,14 @@ func collect[T any](ctx context.Context, q session, what string, scan func(scann
 func eachRow(ctx context.Context, q session, what string, f func(scanner) error, query string, args ...any) error {
 	rows, err := q.query(ctx, query, args...)
 	if err != nil {
-		return fmt.Errorf("%s: %w", what, err)
+		return wrapped(what, err)
 	}
 	for err == nil && rows.Next() {
 		err = f(rows)
 	}
 	if err := cmp.Or(err, rows.Err()); err != nil {
 		_ = rows.Close()
-		return fmt.Errorf("%s: %w", what, err)
+		return wrapped(what, err)
 	}
 	return rows.Close()
 }

@@ -62,10 +62,7 @@ func (s *Store) Close() error {
 			errs = append(errs, p.db.Close())
 		}
 	}
-	if err := errors.Join(errs...); err != nil {
-		return fmt.Errorf("close database: %w", err)
-	}
-	return nil
+	return wrapped("close database", errors.Join(errs...))
 }
 
 // TenantID identifies a tenant within this database. Clients never see it.
@@ -82,18 +79,14 @@ type Tenant struct {
 }
 
 // AddTenant adds a tenant that clients name by its cloud id. The error is KindConflict if that is taken.
-func (s *Store) AddTenant(ctx context.Context, cloudID, name string) (TenantID, error) {
-	var id TenantID
-	err := s.write.change(ctx, func(tx changing) error {
+func (s *Store) AddTenant(ctx context.Context, cloudID, name string) (id TenantID, err error) {
+	err = s.write.change(ctx, func(tx changing) error {
 		return tx.row(ctx, "INSERT INTO tenant (cloud_id, name) VALUES (?, ?) RETURNING id", cloudID, name).Scan(&id)
 	})
 	if s.taken(err) {
 		return 0, refuse(archive.KindConflict, "there is a tenant of this cloud id already")
 	}
-	if err != nil {
-		return 0, fmt.Errorf("add tenant: %w", err)
-	}
-	return id, nil
+	return id, wrapped("add tenant", err)
 }
 
 // Tenants returns all tenants, the default one first.
@@ -106,32 +99,23 @@ func (s *Store) Tenants(ctx context.Context) ([]Tenant, error) {
 
 // FindTenant returns the tenant of a cloud id. The error is KindNotFound if there is none.
 func (s *Store) FindTenant(ctx context.Context, cloudID string) (TenantID, error) {
-	var id TenantID
-	err := s.read.row(ctx, "SELECT id FROM tenant WHERE cloud_id = ?", cloudID).Scan(&id)
+	id, err := only[TenantID](s.read.row(ctx, "SELECT id FROM tenant WHERE cloud_id = ?", cloudID))
 	if errors.Is(err, sql.ErrNoRows) {
 		return 0, refuse(archive.KindNotFound, "there is no tenant of this cloud id")
 	}
-	if err != nil {
-		return 0, fmt.Errorf("find tenant: %w", err)
-	}
-	return id, nil
+	return id, wrapped("find tenant", err)
 }
 
 // Check returns an error unless the database answers.
 func (s *Store) Check(ctx context.Context) error {
-	var settings int
-	if err := s.read.row(ctx, "SELECT count(*) FROM setting").Scan(&settings); err != nil {
-		return fmt.Errorf("check database: %w", err)
-	}
-	return nil
+	_, err := single[int](ctx, s.read, "check database", "SELECT count(*) FROM setting")
+	return err
 }
 
 // Count counts the folders and documents of all tenants. It scans an index of each.
 func (s *Store) Count(ctx context.Context) (folders, documents int64, err error) {
-	if err = s.read.row(ctx, "SELECT (SELECT count(*) FROM folder), (SELECT count(*) FROM document)").Scan(&folders, &documents); err != nil {
-		return 0, 0, fmt.Errorf("count documents: %w", err)
-	}
-	return folders, documents, nil
+	err = s.read.row(ctx, "SELECT (SELECT count(*) FROM folder), (SELECT count(*) FROM document)").Scan(&folders, &documents)
+	return folders, documents, wrapped("count documents", err)
 }
 
 // Together makes the changes that belong to what do is called with in one transaction, all or none. It may be
@@ -142,10 +126,7 @@ func (s *Store) Together(ctx context.Context, do func(in Scope) error) error {
 
 // Used reports whether any tenant has a document.
 func (s *Store) Used(ctx context.Context) (used bool, err error) {
-	if err = s.read.row(ctx, "SELECT EXISTS (SELECT 1 FROM document)").Scan(&used); err != nil {
-		return false, fmt.Errorf("look for documents: %w", err)
-	}
-	return used, nil
+	return single[bool](ctx, s.read, "look for documents", "SELECT EXISTS (SELECT 1 FROM document)")
 }
 
 // Pools returns the statistics of the connections, by purpose.
@@ -219,10 +200,6 @@ func noFolder(id archive.ID) error {
 	return refuse(archive.KindNotFound, "there is no folder %d", id)
 }
 
-func noDocument(id archive.ID) error {
-	return refuse(archive.KindNotFound, "there is no document %d", id)
-}
-
 // engine is a kind of database. Queries are written once, for SQLite; other engines translate them.
 // Texts that are compared without regard to case are stored folded, so that all engines agree.
 type engine interface {
@@ -284,7 +261,6 @@ type engine interface {
 //go:embed migrations
 var migrations embed.FS
 
-// step is a change of the schema.
 type step struct {
 	name    string
 	version int
@@ -321,10 +297,7 @@ func (s step) run(ctx context.Context, tx changing) error {
 	if err != nil {
 		return fmt.Errorf("read migration: %w", err)
 	}
-	if _, err := tx.exec(ctx, string(text)); err != nil {
-		return fmt.Errorf("migration %s: %w", s.name, err)
-	}
-	return nil
+	return run(ctx, tx, "migration "+s.name, string(text))
 }
 
 // Archive is the database as one tenant sees it: folders, documents and settings of others
@@ -374,10 +347,7 @@ func (e edit) person(ctx context.Context, name string) (id int64, err error) {
 	if name == "" {
 		return 0, nil
 	}
-	if err := e.row(ctx, selectPerson, e.tenant, name).Scan(&id); err != nil {
-		return 0, fmt.Errorf("look for a user: %w", err)
-	}
-	return id, nil
+	return single[int64](ctx, e, "look for a user", selectPerson, e.tenant, name)
 }
 
 // SettingID is the setting of the default tenant with the id of the archive, by which its contents are
@@ -395,12 +365,11 @@ func NewID() (string, error) {
 
 // Setting returns a setting's value, empty if it was never set.
 func (a Archive) Setting(ctx context.Context, name string) (string, error) {
-	var value string
-	err := a.read.row(ctx, "SELECT value FROM setting WHERE tenant = ? AND name = ?", a.tenant, name).Scan(&value)
-	if err != nil && !errors.Is(err, sql.ErrNoRows) {
-		return "", fmt.Errorf("read setting %s: %w", name, err)
+	value, err := only[string](a.read.row(ctx, "SELECT value FROM setting WHERE tenant = ? AND name = ?", a.tenant, name))
+	if errors.Is(err, sql.ErrNoRows) {
+		return "", nil
 	}
-	return value, nil
+	return value, wrapped("read setting "+name, err)
 }
 
 // FirstSetting sets a value unless one is set, and returns that which is: of all that do this

@@ -42,19 +42,15 @@ const skipLocked = forUpdate + " SKIP LOCKED"
 // result: extracting its text probably killed the process.
 func (i *Index) ClaimContents(ctx context.Context, limit int) (claimed []Unindexed, err error) {
 	now := time.Now()
-	var some bool
-	err = i.read.row(ctx, "SELECT EXISTS (SELECT 1 FROM content WHERE "+isDue+")", now.Unix(), now.Add(latest).Unix()).Scan(&some)
-	if err != nil {
-		return nil, fmt.Errorf("look for contents: %w", err)
-	}
-	if !some {
-		return nil, nil
+	some, err := single[bool](ctx, i.read, "look for contents", "SELECT EXISTS (SELECT 1 FROM content WHERE "+isDue+")", now.Unix(), now.Add(latest).Unix())
+	if err != nil || !some {
+		return nil, err
 	}
 	err = i.write.change(ctx, func(tx changing) error {
-		_, err := tx.exec(ctx, `UPDATE content SET state = 'failed', reason = 'the service ended while the text was being extracted'
+		err := run(ctx, tx, "give up contents", `UPDATE content SET state = 'failed', reason = 'the service ended while the text was being extracted'
 			WHERE attempts >= ? AND `+isDue, maxAttempts, now.Unix(), now.Add(latest).Unix())
 		if err != nil {
-			return fmt.Errorf("give up contents: %w", err)
+			return err
 		}
 		claimed, err = collect(ctx, tx, "look for contents", func(row scanner) (u Unindexed, err error) {
 			err = row.Scan(&u.id, &u.Digest, &u.ContentType, &u.Size, &u.Attempts)
@@ -108,13 +104,10 @@ func (i *Index) Release(ctx context.Context, u Unindexed, reason string, then ti
 // content was removed.
 func (i *Index) handled(ctx context.Context, u Unindexed, do func(changing) error, set string, args ...any) error {
 	return i.write.change(ctx, func(tx changing) error {
-		result, err := tx.exec(ctx, "UPDATE content SET "+set+" WHERE id = ? AND digest = ? AND state = 'waiting' AND attempts = ?",
-			append(args, u.id, u.Digest, u.Attempts)...)
-		if err != nil {
-			return fmt.Errorf("change content: %w", err)
-		}
-		if n, err := result.RowsAffected(); err != nil || n == 0 || do == nil {
-			return err
+		n, err := affected(tx.exec(ctx, "UPDATE content SET "+set+" WHERE id = ? AND digest = ? AND state = 'waiting' AND attempts = ?",
+			append(args, u.id, u.Digest, u.Attempts)...))
+		if err != nil || n == 0 || do == nil {
+			return wrapped("change content", err)
 		}
 		return do(tx)
 	})
@@ -132,10 +125,7 @@ func (i *Index) Backlog(ctx context.Context) (b Backlog, err error) {
 	err = i.read.row(ctx, `SELECT coalesce(sum(CASE state WHEN 'waiting' THEN 1 ELSE 0 END), 0),
 		coalesce(sum(CASE state WHEN 'indexed' THEN 1 ELSE 0 END), 0),
 		coalesce(sum(CASE state WHEN 'failed' THEN 1 ELSE 0 END), 0) FROM content`).Scan(&b.Waiting, &b.Indexed, &b.Failed)
-	if err != nil {
-		return Backlog{}, fmt.Errorf("count contents: %w", err)
-	}
-	return b, nil
+	return b, wrapped("count contents", err)
 }
 
 // GivenUp returns at most limit contents after a digest whose text failed or was put off, with the

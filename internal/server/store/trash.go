@@ -86,13 +86,13 @@ func (t *Trash) Put(ctx context.Context, a Archive, id archive.ID, r Removal) er
 		if err != nil {
 			return err
 		}
-		_, err = e.exec(ctx, `INSERT INTO trash (id, tenant, digest, size, removed, due, law, erasing, who, reason, place, document, annotations)
+		err = run(ctx, e, "put into the trash", `INSERT INTO trash (id, tenant, digest, size, removed, due, law, erasing, who, reason, place, document, annotations)
 			VALUES (?, ?, ?, ?, ?, ?, ?, FALSE, ?, ?, ?, ?, ?)`, id, e.tenant, d.Digest, d.Size, r.At.Unix(), r.Due.Unix(), r.Law,
 			bounded(e.user), bounded(r.Reason), place, document, annotations)
-		if err != nil {
-			return fmt.Errorf("put into the trash: %w", err)
+		if err == nil {
+			err = e.remove(ctx, id)
 		}
-		if err := e.remove(ctx, id); err != nil {
+		if err != nil {
 			return err
 		}
 		return e.record(ctx, Entry{Action: DocumentTrashed, Document: id, Was: place + " " + d.Digest, Became: r.Reason})
@@ -293,17 +293,13 @@ func (e edit) blank(ctx context.Context, id archive.ID) error {
 	if err := e.engine.secure(ctx, e); err != nil {
 		return err
 	}
-	_, err := e.exec(ctx, "UPDATE trash SET erasing = TRUE, place = '', document = '', annotations = '' WHERE id = ?", id)
+	err := run(ctx, e, "erase document", "UPDATE trash SET erasing = TRUE, place = '', document = '', annotations = '' WHERE id = ?", id)
 	if err != nil {
-		return fmt.Errorf("erase document: %w", err)
+		return err
 	}
-	_, err = e.exec(ctx, `UPDATE audit SET key = '', was = '', became = CASE WHEN action = ?2 THEN became ELSE '' END
+	return run(ctx, e, "erase audit trail", `UPDATE audit SET key = '', was = '', became = CASE WHEN action = ?2 THEN became ELSE '' END
 		WHERE document = ?1 OR document IN (SELECT former FROM audit AS later WHERE later.document = ?1 AND later.former IS NOT NULL)`,
 		id, string(DocumentTrashed))
-	if err != nil {
-		return fmt.Errorf("erase audit trail: %w", err)
-	}
-	return nil
 }
 
 // End notes in the audit trail that a document is erased. It does nothing for one that is already.
@@ -355,7 +351,7 @@ func (t *Trash) AddRetention(ctx context.Context, a Archive, r Retention) (id in
 			}
 		}
 		err := e.row(ctx, "INSERT INTO retention (tenant, name, months, days, folder, type) VALUES (?, ?, ?, ?, ?, ?) RETURNING id",
-			e.tenant, r.Name, r.Months, r.Days, someID(r.Folder), r.Type).Scan(&id)
+			e.tenant, r.Name, r.Months, r.Days, optional(r.Folder), r.Type).Scan(&id)
 		if err != nil {
 			return fmt.Errorf("add retention: %w", err)
 		}

@@ -127,7 +127,8 @@ func (u *Uses) removeUnused(ctx context.Context, digest string, remove func(ctx 
 			return nil
 		}
 		unused = true
-		if made, err = dropRenditions(ctx, tx, digest); err != nil || !u.several() {
+		made, err = collect(ctx, tx, "drop renditions", only[string], "DELETE FROM rendition WHERE source = ? RETURNING digest", digest)
+		if err != nil || !u.several() {
 			return err
 		}
 		if removed, err = u.removable(ctx, tx); err != nil || !removed {
@@ -174,10 +175,7 @@ func (u *Uses) Referenced(ctx context.Context, digest string) (bool, error) {
 }
 
 func referenced(ctx context.Context, q session, digest string) (used bool, err error) {
-	if err := q.row(ctx, selectUse, digest).Scan(&used); err != nil {
-		return false, fmt.Errorf("look for uses of content: %w", err)
-	}
-	return used, nil
+	return single[bool](ctx, q, "look for uses of content", selectUse, digest)
 }
 
 // pins are the contents that this process is about to refer to, or to remove.
@@ -292,39 +290,25 @@ func (u *Uses) DropLeft(ctx context.Context, remove func(ctx context.Context, di
 // Rendition returns the digest of a rendition of a content, empty if there is none. The variant tells
 // apart several renditions of one content.
 func (u *Uses) Rendition(ctx context.Context, source, variant string) (string, error) {
-	var digest string
-	err := u.read.row(ctx, "SELECT digest FROM rendition WHERE source = ? AND variant = ?",
-		source, variant).Scan(&digest)
-	if err != nil && !errors.Is(err, sql.ErrNoRows) {
-		return "", fmt.Errorf("look for rendition: %w", err)
+	digest, err := only[string](u.read.row(ctx, "SELECT digest FROM rendition WHERE source = ? AND variant = ?", source, variant))
+	if errors.Is(err, sql.ErrNoRows) {
+		return "", nil
 	}
-	return digest, nil
+	return digest, wrapped("look for rendition", err)
 }
 
 // AddRendition records a rendition of a content. The error is KindNotFound if no document has the content
 // any more, because the rendition would never be removed.
 func (u *Uses) AddRendition(ctx context.Context, in Scope, source, variant, digest string) error {
 	return u.write.in(in).change(ctx, func(tx changing) error {
-		result, err := tx.exec(ctx, `INSERT INTO rendition (source, variant, digest)
+		n, err := affected(tx.exec(ctx, `INSERT INTO rendition (source, variant, digest)
 			SELECT DISTINCT digest, CAST(?2 AS TEXT), CAST(?3 AS TEXT) FROM document WHERE digest = ?1
-			ON CONFLICT (source, variant) DO UPDATE SET digest = excluded.digest`, source, variant, digest)
-		if err != nil {
-			return fmt.Errorf("add rendition: %w", err)
-		}
-		n, err := result.RowsAffected()
+			ON CONFLICT (source, variant) DO UPDATE SET digest = excluded.digest`, source, variant, digest))
 		if err == nil && n == 0 {
 			return refuse(archive.KindNotFound, "there is no document of this content any more")
 		}
-		return err
+		return wrapped("add rendition", err)
 	})
-}
-
-// dropRenditions removes the records of a content's renditions and returns their digests.
-func dropRenditions(ctx context.Context, tx changing, source string) ([]string, error) {
-	return collect(ctx, tx, "drop renditions", func(row scanner) (digest string, err error) {
-		err = row.Scan(&digest)
-		return digest, err
-	}, "DELETE FROM rendition WHERE source = ? RETURNING digest", source)
 }
 
 const (
@@ -388,10 +372,8 @@ func (h *Hold) watch(ctx context.Context) {
 func (h *Hold) Check(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), holdTimeout) // cancelling it would end the hold
 	defer cancel()
-	if _, err := h.tx.ExecContext(ctx, "SELECT 1"); err != nil {
-		return fmt.Errorf("the %s lost its connection to the database, and with it its lock; call it again: %w", h.what, err)
-	}
-	return nil
+	_, err := h.tx.ExecContext(ctx, "SELECT 1")
+	return wrapped("the "+h.what+" lost its connection to the database, and with it its lock; call it again", err)
 }
 
 // Release ends the hold.

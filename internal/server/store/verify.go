@@ -89,10 +89,7 @@ const deepest = 1000
 
 // path is the names of a folder and of those above it, as far as they exist.
 func (v *Verification) path(ctx context.Context, folder archive.ID) (string, error) {
-	names, err := collect(ctx, v.read, "find path of folder", func(row scanner) (name string, err error) {
-		err = row.Scan(&name)
-		return name, err
-	}, `WITH RECURSIVE up (id, depth) AS (
+	names, err := collect(ctx, v.read, "find path of folder", only[string], `WITH RECURSIVE up (id, depth) AS (
 		SELECT id, 0 FROM folder WHERE id = ?1 UNION ALL
 		SELECT folder.parent, depth + 1 FROM up JOIN folder USING (id) WHERE folder.parent IS NOT NULL AND depth < ?2)
 		SELECT name FROM up JOIN folder USING (id) ORDER BY depth DESC`, folder, deepest)

@@ -64,12 +64,10 @@ func (p *Places) Take(ctx context.Context, who Party, patience time.Duration) bo
 	w := &waiter{who, make(chan struct{})}
 	p.queue = append(p.queue, w)
 	p.mu.Unlock()
-	late := time.NewTimer(patience)
-	defer late.Stop()
 	select {
 	case <-w.come:
 		return true
-	case <-late.C:
+	case <-time.After(patience):
 	case <-ctx.Done():
 	}
 	p.mu.Lock()
