@@ -186,7 +186,6 @@ type sending struct {
 	ended  bool      // +checklocks:mu
 }
 
-// Read implements io.Reader.
 func (s *sending) Read(p []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -201,7 +200,6 @@ func (s *sending) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Close implements io.Closer.
 func (s *sending) Close() error {
 	s.end()
 	return nil
@@ -233,7 +231,6 @@ type receiving struct {
 	closing sync.Once
 }
 
-// Read implements io.Reader.
 func (b *receiving) Read(p []byte) (int, error) {
 	b.attempt.guard.Begin()
 	n, err := b.source.Read(p)

@@ -75,11 +75,9 @@ type probe struct {
 
 // wait returns when the probe has ended, probePatience after its start, or with ctx's error.
 func (p *probe) wait(ctx context.Context) error {
-	timer := time.NewTimer(time.Until(p.began.Add(probePatience)))
-	defer timer.Stop()
 	select {
 	case <-p.done:
-	case <-timer.C:
+	case <-time.After(time.Until(p.began.Add(probePatience))):
 	case <-ctx.Done():
 		return ctx.Err()
 	}
@@ -117,7 +115,6 @@ func (b *circuit) pass(ctx context.Context, op Operation) error { //nolint:conte
 		"not sent, because the service is away since %s: %w", b.since.Format(time.TimeOnly), b.cause)}
 }
 
-// run sends a probe and notes its outcome.
 func (b *circuit) run(ctx context.Context) {
 	err := b.send(ctx)
 	b.mu.Lock()
@@ -280,7 +277,8 @@ func (l *lockout) leave(probe, refused, succeeded bool) {
 	}
 	switch now := time.Now(); {
 	case succeeded:
-		l.resetLocked()
+		l.refusals, l.pauses = 0, 0
+		l.breaker.Close()
 	case refused:
 		l.refusals++
 		if l.refusals < refusalsAllowed || l.breaker.State(now) == retry.Open {
@@ -296,10 +294,4 @@ func (l *lockout) refused() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.refusals > 0
-}
-
-// +checklocks:l.mu
-func (l *lockout) resetLocked() {
-	l.refusals, l.pauses = 0, 0
-	l.breaker.Close()
 }

@@ -1,6 +1,7 @@
 package apiclient
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -162,21 +163,11 @@ type Config struct {
 }
 
 func (cfg Config) withDefaults() Config {
-	if cfg.Connections == 0 {
-		cfg.Connections = DefaultConnections
-	}
-	if cfg.RetryFor == 0 {
-		cfg.RetryFor = DefaultRetryFor
-	}
-	if cfg.Stall == 0 {
-		cfg.Stall = DefaultStall
-	}
-	if cfg.Location == nil {
-		cfg.Location = time.Local
-	}
-	if cfg.UserAgent == "" {
-		cfg.UserAgent = DefaultUserAgent
-	}
+	cfg.Connections = cmp.Or(cfg.Connections, DefaultConnections)
+	cfg.RetryFor = cmp.Or(cfg.RetryFor, DefaultRetryFor)
+	cfg.Stall = cmp.Or(cfg.Stall, DefaultStall)
+	cfg.Location = cmp.Or(cfg.Location, time.Local)
+	cfg.UserAgent = cmp.Or(cfg.UserAgent, DefaultUserAgent)
 	if cfg.Log == nil {
 		silent := logrus.New()
 		silent.SetOutput(io.Discard)
@@ -186,7 +177,6 @@ func (cfg Config) withDefaults() Config {
 	return cfg
 }
 
-// validate reports the first setting that cannot be used.
 func (cfg Config) validate() error {
 	if err := cfg.Credentials.Validate(); err != nil {
 		return err

@@ -106,7 +106,6 @@ func (c *Client) ContentInfo(ctx context.Context, doc archive.ID, as archive.Rep
 	return content, nil
 }
 
-// dataContent returns document data as a content.
 func (c *Client) dataContent(ctx context.Context, doc archive.ID) (*archive.Content, error) {
 	data, err := c.Data(ctx, doc)
 	if err != nil {
@@ -223,7 +222,6 @@ var (
 	errLong         = errors.New("the answer goes on after the content's end")
 )
 
-// contentRange is a Content-Range field.
 type contentRange struct {
 	first, last int64
 	total       int64 // archive.SizeUnknown for "*"
@@ -264,7 +262,6 @@ type complete struct {
 	left int64
 }
 
-// Read implements io.Reader.
 func (b *complete) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	b.left -= int64(n)

@@ -34,10 +34,7 @@ func (c *Client) Data(ctx context.Context, doc archive.ID) (archive.DocumentData
 		return archive.DocumentData{}, err
 	}
 	data := wire.data(c.location)
-	data.Raw = text
-	if data.ID == 0 {
-		data.ID = doc
-	}
+	data.ID, data.Raw = cmp.Or(data.ID, doc), text
 	return data, nil
 }
 
@@ -54,7 +51,6 @@ func (s *service) data(ctx context.Context, doc archive.ID) (*dataWire, []byte, 
 	return &wire[0], text, nil
 }
 
-// dataWire is an extended document.
 type dataWire struct {
 	ID             scalar             `json:"id"`
 	Name           scalar             `json:"name"`
@@ -126,9 +122,7 @@ func (w *dataWire) data(loc *time.Location) archive.DocumentData {
 	for i := range w.Pages {
 		d.Pages = append(d.Pages, w.Pages[i].page())
 	}
-	if d.NumPages == 0 {
-		d.NumPages = len(d.Pages)
-	}
+	d.NumPages = cmp.Or(d.NumPages, len(d.Pages))
 	return d
 }
 

@@ -67,7 +67,6 @@ func listQuery(folder archive.ID, options archive.ListOptions, location *time.Lo
 	return query
 }
 
-// documentWire is an element of a document list.
 type documentWire struct {
 	id, name, numPages, created, archived, folderID scalar
 	keywords                                        words
@@ -77,7 +76,6 @@ type documentWire struct {
 	contentLength, contentType scalar
 }
 
-// member reads one member.
 func (w *documentWire) member(r *jsonReader, name []byte) error {
 	switch string(name) {
 	case "id":
@@ -137,7 +135,6 @@ var (
 	errNoDocuments = errors.New("no element of the list has the id of a document")
 )
 
-// documentList reads a list of documents.
 type documentList struct {
 	location *time.Location
 	take     func(*archive.Document)

@@ -408,7 +408,6 @@ type transportError struct {
 
 func inWords(err error) *transportError { return &transportError{words: plain(err), cause: err} }
 
-// Error implements error.
 func (e *transportError) Error() string { return e.words }
 
 // Unwrap returns the error of net/http.

@@ -117,7 +117,6 @@ var (
 	errEmptied   = errors.New("the whole archive is empty all of a sudden, so its last listing stands")
 )
 
-// folderReader reads folder trees.
 type folderReader struct {
 	*jsonReader
 	// lazy: the answer may leave out children.
@@ -162,13 +161,11 @@ func (r *folderReader) append(folders *[]archive.Folder, depth int) error {
 	return nil
 }
 
-// folderWire is a folder being read.
 type folderWire struct {
 	id, name scalar
 	children []archive.Folder
 }
 
-// member reads one member of a folder at depth.
 func (r *folderReader) member(wire *folderWire, name []byte, depth int) error {
 	switch string(name) {
 	case "id":
@@ -278,7 +275,6 @@ func (c *Client) Inboxes(ctx context.Context) (archive.Inboxes, error) {
 	return inboxes, nil
 }
 
-// inboxReader reads inboxes.
 type inboxReader struct{ folderReader }
 
 // inboxes reads an object with an array of inboxes (the member inboxes or folders), or the array

@@ -63,7 +63,6 @@ func newJSONReader(body io.Reader) (*jsonReader, error) {
 	}
 }
 
-// readerOf returns a reader of valid JSON.
 func readerOf(value []byte) *jsonReader { return &jsonReader{dec: newDecoder(bytes.NewReader(value))} }
 
 // newDecoder accepts what encoding/json accepts. Of two members with one name the last one counts.
@@ -155,7 +154,6 @@ func (r *jsonReader) fail(err error) error {
 	return &offsetError{r.start + syntax.ByteOffset + 1, syntax.Err}
 }
 
-// unquote decodes a JSON string.
 func unquote(quoted []byte) []byte {
 	if inside := quoted[1 : len(quoted)-1]; isPlain(inside) {
 		return inside

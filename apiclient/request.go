@@ -59,7 +59,6 @@ type request struct {
 	invalid error
 }
 
-// payload is the body of a request.
 type payload struct {
 	contentType string
 	size        int64
@@ -143,7 +142,6 @@ type Operation struct {
 // String is the name.
 func (op Operation) String() string { return op.name }
 
-// is reports whether op has any of the traits.
 func (op Operation) is(any traits) bool { return op.traits&any != 0 }
 
 type traits uint8

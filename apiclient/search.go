@@ -87,7 +87,6 @@ func searchQuery(s archive.Search) url.Values {
 	return query
 }
 
-// searchPage requests one page.
 func (c *Client) searchPage(ctx context.Context, r *request) (answer hitReader, err error) {
 	err = c.service.stream(ctx, r, func(r *jsonReader) error {
 		answer = hitReader{location: c.location}
@@ -99,7 +98,6 @@ func (c *Client) searchPage(ctx context.Context, r *request) (answer hitReader, 
 	return answer, err
 }
 
-// hitReader reads a page of hits.
 type hitReader struct {
 	location *time.Location
 	hits     []archive.Hit
@@ -111,7 +109,6 @@ type hitReader struct {
 // hitWire is an extended document, as far as a hit needs it.
 type hitWire struct{ id, name, numPages, mandator, folderID, creationDate scalar }
 
-// member reads one member.
 func (w *hitWire) member(r *jsonReader, name []byte) error {
 	switch string(name) {
 	case "id":

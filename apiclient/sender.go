@@ -194,7 +194,6 @@ func (s *sender) of(ctx context.Context) person {
 	return person{uid, some}
 }
 
-// observe counts and logs one request.
 func (s *sender) observe(op Operation, resp *http.Response, waited, took time.Duration, err error) {
 	s.stats.add(op, func(stats *archive.OperationStats) {
 		stats.Requests++
@@ -299,7 +298,6 @@ type statsTable struct {
 	rows map[Operation]*counters // +checklocks:mu
 }
 
-// counters count the requests of one operation.
 type counters struct {
 	sent, received atomic.Int64           // bytes of bodies
 	rest           archive.OperationStats // guarded by statsTable.mu
@@ -315,7 +313,6 @@ func (t *statsTable) begin(op Operation, guard *pace.Watch) *counters {
 	return row
 }
 
-// end removes a request.
 func (t *statsTable) end(row *counters, guard *pace.Watch) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -335,7 +332,6 @@ func (t *statsTable) ofLocked(op Operation) *counters {
 	return row
 }
 
-// add calls change with the counters of op.
 func (t *statsTable) add(op Operation, change func(*archive.OperationStats)) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -229,7 +229,6 @@ func unexpected(op Operation, resp *http.Response, err error) error {
 	return &archive.Error{Op: op.doing, Kind: kind, Status: resp.StatusCode, Err: err}
 }
 
-// idAnswer is the answer of an operation that creates something.
 type idAnswer struct {
 	ID         scalar `json:"id"`
 	DocumentID scalar `json:"document-id"`
@@ -314,7 +313,6 @@ type supportTable struct {
 	seen sighting // +checklocks:mu
 }
 
-// supportRow is what is known of an operation.
 type supportRow struct {
 	state   Support
 	learned time.Time
@@ -333,7 +331,6 @@ func (s sighting) recent(doc archive.ID, limit time.Duration) bool {
 	return s.document == doc && time.Since(s.at) < limit
 }
 
-// learn records whether the deployment has op.
 func (t *supportTable) learn(op Operation, s Support) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -349,7 +346,6 @@ func (t *supportTable) rowLocked(op Operation) supportRow {
 	return row
 }
 
-// of returns whether the deployment has op.
 func (t *supportTable) of(op Operation) Support {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -378,14 +374,12 @@ func (t *supportTable) suspect(op Operation, doc archive.ID) (others bool) {
 	return false
 }
 
-// saw records that a document exists.
 func (t *supportTable) saw(doc archive.ID) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.seen = sighting{doc, time.Now()}
 }
 
-// sawLately reports whether a document was seen within seenFor.
 func (t *supportTable) sawLately(doc archive.ID) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()

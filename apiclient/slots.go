@@ -54,7 +54,6 @@ type party struct {
 // share is how many slots are taken, and how many of them for contents.
 type share struct{ all, content int }
 
-// add adds n slots of a kind.
 func (s *share) add(n int, content bool) {
 	s.all += n
 	if content {
@@ -104,14 +103,12 @@ func (s *slots) queueUp(who person, content bool) *slot {
 	return w
 }
 
-// leave gives a slot back.
 func (s *slots) leave(w *slot) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.leaveLocked(w)
 }
 
-// inFlight returns how many slots are taken.
 func (s *slots) inFlight() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

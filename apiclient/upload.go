@@ -78,7 +78,6 @@ func postFile(op Operation, path string, fields []field, fileName string, file a
 	return r
 }
 
-// field is a form field of a multipart body.
 type field struct{ name, value string }
 
 // multipartPayload returns a body of the fields that have a value, then the file as
@@ -129,7 +128,6 @@ type exactly struct {
 	left   int64
 }
 
-// Read implements io.Reader.
 func (e *exactly) Read(p []byte) (int, error) {
 	n, err := e.source.Read(p)
 	e.left -= int64(n)

@@ -18,13 +18,11 @@ type scalar struct {
 	set  bool
 }
 
-// UnmarshalJSON implements json.Unmarshaler.
 func (s *scalar) UnmarshalJSON(b []byte) error {
 	*s = scalarOf(b)
 	return nil
 }
 
-// scalar reads the next value.
 func (r *jsonReader) scalar(s *scalar) error {
 	value, err := r.raw()
 	if err == nil {
@@ -93,7 +91,6 @@ func (s scalar) size() int64 {
 	return n
 }
 
-// flag returns the boolean in s.
 func (s scalar) flag() archive.Flag {
 	switch strings.ToLower(strings.TrimSpace(s.text)) {
 	case "true", "1":
@@ -108,7 +105,6 @@ func (s scalar) flag() archive.Flag {
 // another type reads as its zero value.
 type list[T any] []T
 
-// UnmarshalJSON implements json.Unmarshaler.
 func (l *list[T]) UnmarshalJSON(b []byte) error {
 	*l = nil
 	if b[0] == 'n' {
@@ -136,10 +132,8 @@ func lenient(err error) error {
 // words are keywords or document types: an array of strings, or one string with commas.
 type words []string
 
-// UnmarshalJSON implements json.Unmarshaler.
 func (w *words) UnmarshalJSON(b []byte) error { return readerOf(b).words(w) }
 
-// words reads the next value.
 func (r *jsonReader) words(w *words) error {
 	*w = nil
 	var s scalar
@@ -161,10 +155,8 @@ func (r *jsonReader) words(w *words) error {
 // one such object, or an object from keys to values.
 type pairs []archive.KeyValue
 
-// UnmarshalJSON implements json.Unmarshaler.
 func (p *pairs) UnmarshalJSON(b []byte) error { return readerOf(b).pairs(p) }
 
-// pairs reads the next value.
 func (r *jsonReader) pairs(p *pairs) error {
 	*p = nil
 	switch r.kind() {
@@ -195,7 +187,6 @@ func (r *jsonReader) pair(p *pairs) error {
 	return err
 }
 
-// object reads pairs from an object.
 func (r *jsonReader) object(p *pairs) error {
 	single := pairs{}
 	err := r.namedMembers(func(name []byte) error {

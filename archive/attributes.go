@@ -26,7 +26,7 @@ func (a *Attributes) All() []Attribute {
 		{Name: "document-types", Value: &a.Types},
 		{Name: "external-id", Value: &a.ExternalID},
 		{Name: "metadata", Value: &a.Metadata},
-		{Name: "email-import-order", Value: (*string)(&a.EmailImportOrder), valid: validOrder},
+		{Name: "email-import-order", Value: (*string)(&a.EmailImportOrder), valid: func(text string) bool { return EmailImportOrder(text).Valid() }},
 		{Name: "force-new-document", Value: &a.ForceNew},
 	}
 }
@@ -44,14 +44,8 @@ const (
 
 // Valid reports whether o is one of the specification's values or empty.
 func (o EmailImportOrder) Valid() bool {
-	switch o {
-	case "", EmailThenAttachments, AttachmentsThenEmail, EmailOnly, AttachmentsOnly:
-		return true
-	}
-	return false
+	return slices.Contains([]EmailImportOrder{"", EmailThenAttachments, AttachmentsThenEmail, EmailOnly, AttachmentsOnly}, o)
 }
-
-func validOrder(text string) bool { return EmailImportOrder(text).Valid() }
 
 // Attribute is one of Attributes.
 type Attribute struct {

@@ -3,6 +3,7 @@ package archive
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -174,35 +175,20 @@ func Doubtful(err error) bool {
 	if e, ok := errors.AsType[*Error](err); ok && (e.Unsent || e.Status == statusTooMany) {
 		return false
 	}
-	switch KindOf(err) {
-	case KindServer, KindInterrupted, KindTimeout, KindProtocol, KindForeign, KindOther, KindBusy:
-		return true
-	}
-	return false
+	return slices.Contains([]Kind{KindServer, KindInterrupted, KindTimeout, KindProtocol, KindForeign, KindOther, KindBusy}, KindOf(err))
 }
 
 // Away reports whether err says that the service cannot answer, so that cached answers may be
 // shown.
 func Away(err error) bool {
-	switch KindOf(err) {
-	case KindBusy, KindServer, KindUnreachable, KindInterrupted, KindTimeout, KindForeign:
-		return true
-	}
-	return false
+	return slices.Contains([]Kind{KindBusy, KindServer, KindUnreachable, KindInterrupted, KindTimeout, KindForeign}, KindOf(err))
 }
 
 // Printable returns s with control characters, bidirectional controls and invalid
 // UTF-8 replaced by Go escapes (\n, \u202e, \xff), so that a name or a service's text
 // cannot move the cursor, forge a line or turn text around where it is printed.
 func Printable(s string) string {
-	clean := true
-	for _, r := range s {
-		if r == utf8.RuneError || !safe(r) {
-			clean = false
-			break
-		}
-	}
-	if clean {
+	if !strings.ContainsFunc(s, func(r rune) bool { return r == utf8.RuneError || !safe(r) }) {
 		return s
 	}
 	var b strings.Builder
@@ -226,13 +212,5 @@ func Printable(s string) string {
 // reorders text (UAX #9: LRM, RLM, ALM, embeddings, overrides, isolates), no line or paragraph
 // separator.
 func safe(r rune) bool {
-	switch {
-	case unicode.IsControl(r):
-		return false
-	case unicode.Is(unicode.Bidi_Control, r):
-		return false
-	case r == '\u2028' || r == '\u2029' || r == '\ufeff':
-		return false
-	}
-	return true
+	return !unicode.IsControl(r) && !unicode.Is(unicode.Bidi_Control, r) && r != '\u2028' && r != '\u2029' && r != '\ufeff'
 }

@@ -317,10 +317,6 @@ type packedDocument struct {
 	packed     []byte
 }
 
-func (p packedDocument) compare(q packedDocument) int {
-	return cmp.Or(cmp.Compare(p.folder, q.folder), cmp.Compare(p.id, q.id))
-}
-
 // Add adds a document. d is not kept.
 func (p *PackedLists) Add(d *archive.Document) {
 	p.scratch = coder{writing: true, out: p.scratch.out[:0]}
@@ -358,7 +354,7 @@ func (p *PackedLists) Beside(folder archive.ID) bool {
 // of a folder without documents is empty.
 func (p *PackedLists) Of(folder archive.ID) string {
 	if !p.sorted {
-		slices.SortStableFunc(p.all, packedDocument.compare)
+		slices.SortStableFunc(p.all, func(a, b packedDocument) int { return cmp.Or(cmp.Compare(a.folder, b.folder), cmp.Compare(a.id, b.id)) })
 		p.sorted = true
 	}
 	n := p.counts[folder]

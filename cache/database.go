@@ -70,7 +70,14 @@ func tryDatabase(path string, buckets []string) (*database, error) {
 		return nil
 	})
 	if err == nil && missing {
-		err = d.update(func(tx *bbolt.Tx) error { return makeBuckets(tx, buckets) })
+		err = d.update(func(tx *bbolt.Tx) error {
+			for _, name := range buckets {
+				if _, err := tx.CreateBucketIfNotExists([]byte(name)); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
 	}
 	if err != nil {
 		return nil, errors.Join(err, d.close())
@@ -96,15 +103,6 @@ func checkLength(path string) error {
 		return nil
 	})
 	return errors.Join(err, bolt.Close())
-}
-
-func makeBuckets(tx *bbolt.Tx, buckets []string) error {
-	for _, name := range buckets {
-		if _, err := tx.CreateBucketIfNotExists([]byte(name)); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // put writes a value, or deletes the key when value is nil.

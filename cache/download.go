@@ -51,7 +51,6 @@ func (c *Content) startLocked(ctx context.Context, key Key, print archive.Finger
 	return d
 }
 
-// run sends the request and handles the answer.
 func (d *download) run(ctx context.Context) {
 	want := Want{}
 	if d.old != nil {

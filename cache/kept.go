@@ -31,10 +31,8 @@ const keepAtOnce = 64
 
 // Keep makes the contents of keys stay: those that are cached now, the others once they are.
 func (k *Keeping) Keep(keys ...Key) {
-	for len(keys) > 0 {
-		n := min(keepAtOnce, len(keys))
-		k.keepSome(keys[:n])
-		keys = keys[n:]
+	for some := range slices.Chunk(keys, keepAtOnce) {
+		k.keepSome(some)
 	}
 }
 
@@ -68,10 +66,8 @@ func (k *Keeping) LetGo(except map[Key]bool) {
 		}
 	}
 	k.c.unlock()
-	for len(free) > 0 {
-		n := min(keepAtOnce, len(free))
-		k.letGoSome(free[:n])
-		free = free[n:]
+	for some := range slices.Chunk(free, keepAtOnce) {
+		k.letGoSome(some)
 	}
 }
 

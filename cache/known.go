@@ -104,7 +104,6 @@ func (k *Known) put(at place, what saved) {
 	})
 }
 
-// get returns the value of a place, and whether there is one.
 func (k *Known) get(at place) (what saved, found bool) {
 	if what, found = k.changes.get(at); found {
 		return what, what.value != ""
@@ -276,7 +275,6 @@ type shelf[K comparable, V any] struct {
 	form   form[V]
 }
 
-// Load implements Store.
 func (s *shelf[K, V]) Load(key K) (value V, fetched time.Time, ok bool) {
 	what, found := s.known.get(s.place(key))
 	value, whole := s.form.unpack(what.value)
@@ -287,17 +285,14 @@ func (s *shelf[K, V]) Load(key K) (value V, fetched time.Time, ok bool) {
 	return value, what.fetched, true
 }
 
-// Save implements Store.
 func (s *shelf[K, V]) Save(key K, value V, fetched time.Time) {
 	s.SavePacked(key, s.form.pack(value), fetched)
 }
 
-// SavePacked implements Store.
 func (s *shelf[K, V]) SavePacked(key K, packed string, fetched time.Time) {
 	s.known.put(s.place(key), saved{value: packed, fetched: fetched})
 }
 
-// Forget implements Store.
 func (s *shelf[K, V]) Forget(key K) { s.known.put(s.place(key), saved{}) }
 
 func (s *shelf[K, V]) place(key K) place { return place{s.bucket, s.key(key)} }
@@ -351,7 +346,6 @@ func idKey(id archive.ID) string {
 	return string(binary.BigEndian.AppendUint64(nil, uint64(id))) //nolint:gosec // the bits are kept
 }
 
-// onlyKey is the key of a bucket's only value.
 func onlyKey(struct{}) string { return "all" }
 
 // viewKey is 8 bytes that differ where the options do.

@@ -479,10 +479,7 @@ func (it *item[V]) stale(err error) (Entry[V], bool) {
 // memorable reports whether err is about the service. A context error is about the callers,
 // unless it is the cause of a time-out that the client has classified.
 func memorable(err error) bool {
-	if archive.Away(err) {
-		return true
-	}
-	return !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded)
+	return archive.Away(err) || !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded)
 }
 
 // lingers is how long a fetch without callers continues. A program whose system call was interrupted

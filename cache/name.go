@@ -49,7 +49,6 @@ type fileName struct {
 
 func newTag() string { return rand.Text()[:8] }
 
-// String encodes the name.
 func (n fileName) String() string {
 	etag := n.etag
 	if len(etag) > maxETag {
@@ -125,7 +124,6 @@ func (k Key) shard() string {
 	return hex.EncodeToString(sum[:1])
 }
 
-// path returns the path of the file in the cache directory dir.
 func (n *fileName) path(dir string) string {
 	return filepath.Join(dir, n.key.shard(), n.String())
 }
@@ -151,7 +149,6 @@ func newCRC() hash.Hash32 { return crc32.New(castagnoli) }
 // crcOf is the check of the bytes that were written to sum.
 func crcOf(sum hash.Hash32) check { return check(fmt.Sprintf("%c%08x", checkCRC, sum.Sum32())) }
 
-// shaOf is the check of a SHA-256.
 func shaOf(sum []byte) check {
 	return check(string(checkSHA256) + base64.RawURLEncoding.EncodeToString(sum))
 }

@@ -117,14 +117,12 @@ func (p *progress) recent(dst []byte, off int64) (inFile int, ok bool) {
 	return int(from - off), true
 }
 
-// failure returns the error of finish.
 func (p *progress) failure() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.err
 }
 
-// reached returns how many bytes have arrived.
 func (p *progress) reached() int64 {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -134,7 +132,6 @@ func (p *progress) reached() int64 {
 // +checklocks:p.mu
 func (p *progress) reachedLocked() int64 { return p.have + int64(len(p.fresh)) }
 
-// complete reports whether all bytes are in the file.
 func (p *progress) complete() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -107,7 +107,6 @@ func (r *ranges) drop(failed *block) {
 	r.blocks = slices.DeleteFunc(r.blocks, func(b *block) bool { return b == failed })
 }
 
-// receive requests a block.
 func (r *ranges) receive(number int64) (received []byte, err error) {
 	want := Want{Offset: number * blockSize, Length: min(blockSize, r.v.size-number*blockSize), Match: r.v.etag}
 	err = r.persist(func() (err error) {
@@ -136,7 +135,6 @@ func (r *ranges) persist(f func() error) error {
 	}
 }
 
-// close ends the requests.
 func (r *ranges) close() {
 	r.mu.Lock()
 	defer r.mu.Unlock()

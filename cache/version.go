@@ -76,7 +76,6 @@ type version struct {
 	keep bool
 }
 
-// completeVersion returns a version whose bytes are all there.
 func (c *Content) completeVersion(name fileName) *version {
 	return &version{fileName: name, serial: c.serial.Add(1), progress: progress{have: name.size, done: true}}
 }

@@ -82,12 +82,10 @@ func Examine(pid uint32, opener int, ino uint64, mappable bool, mounts *Mounts) 
 		}
 		result <- meaning
 	}()
-	timer := time.NewTimer(lookLimit)
-	defer timer.Stop()
 	select {
 	case c := <-result:
 		return c
-	case <-timer.C:
+	case <-time.After(lookLimit):
 		return Unknown
 	}
 }

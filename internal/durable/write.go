@@ -33,7 +33,6 @@ func WriteFile(path string, data []byte, perm os.FileMode) error {
 	return nil
 }
 
-// fill writes data to the temporary file f and sets its permissions.
 func fill(f *os.File, data []byte, perm os.FileMode) error {
 	if _, err := f.Write(data); err != nil {
 		return fmt.Errorf("write temporary file: %w", err)

@@ -125,15 +125,12 @@ func (s *Store) SetDefaults(folder archive.ID, defaults archive.Attributes) erro
 }
 
 func (s *Store) get(bucket string, id archive.ID) (value []byte) {
-	err := s.db.View(func(tx *bbolt.Tx) error {
+	_ = s.db.View(func(tx *bbolt.Tx) error { // its only error is that the store is closed: nothing is known
 		if v := tx.Bucket([]byte(bucket)).Get(key(id)); v != nil {
 			value = append([]byte{}, v...)
 		}
 		return nil
 	})
-	if err != nil { // the store is closed: nothing is known
-		return nil
-	}
 	return value
 }
 
