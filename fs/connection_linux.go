@@ -74,7 +74,6 @@ func (c *connection) discard() error {
 	return fusectl.Detach(c.dir)
 }
 
-// mountID identifies a mount.
 type mountID struct {
 	minor  uint32 // of its device: the number of the connection, reused after its end
 	unique uint64 // never reused; 0 before Linux 6.8

@@ -88,7 +88,6 @@ func (m *controlMount) FolderNamed(ctx context.Context, path []string) (archive.
 	return d.ID(), nil
 }
 
-// folderAt returns the directory at a path below d.
 func folderAt(ctx context.Context, d *tree.Dir, path []string) (*tree.Dir, error) {
 	for _, name := range path {
 		if err := d.Tree.LoadFolders(ctx, d, tree.NeedNames); err != nil {

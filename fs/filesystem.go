@@ -1,6 +1,7 @@
 package fs
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -63,9 +64,7 @@ func New(opts Options) *FileSystem {
 	if opts.Listings <= 0 {
 		opts.Listings = 4096
 	}
-	if opts.Mode == "" {
-		opts.Mode = ContentAuto
-	}
+	opts.Mode = cmp.Or(opts.Mode, ContentAuto)
 	opts.List.WithAutoExport = true
 	f := &FileSystem{opts: opts, log: opts.Log}
 	f.kernel = &node.Kernel{UID: opts.UID, GID: opts.GID, Umask: opts.Umask, Trust: kernelTrust, Memory: &f.memory, Askers: callers.NewAskers(time.Now)}
@@ -235,7 +234,7 @@ func (f *FileSystem) relist(ctx context.Context, d *tree.Dir) error {
 func (f *FileSystem) changed(d *tree.Dir, names []string) {
 	f.kernel.ForgetNames(d, names)
 	if len(names) > 0 && f.watch.Watches(d) {
-		f.kernel.Announce(d, names)
+		f.kernel.Announce(d, names, false)
 	}
 }
 

@@ -36,17 +36,13 @@ func (f *FileSystem) Mount(dir string) (*Mount, error) {
 	if dir, err = filepath.EvalSymlinks(dir); err != nil {
 		return nil, fmt.Errorf("mount: %w", err)
 	}
-	return f.mount(dir, nil)
+	return f.TakeOver(dir, nil)
 }
 
 // TakeOver is Mount in the place of a mount whose process was killed, at a dir that is absolute and no
 // symbolic link. The directory below is never seen if the system can exchange the two (fusectl.MountInstead).
 // Else detach, which detaches the old one, is called right before the mount.
 func (f *FileSystem) TakeOver(dir string, detach func() error) (*Mount, error) {
-	return f.mount(dir, detach)
-}
-
-func (f *FileSystem) mount(dir string, detach func() error) (*Mount, error) {
 	f.kernel.Top = dir
 	root := f.kernel.TopNode()
 	options := f.mountOptions()
@@ -192,11 +188,9 @@ func (m *Mount) Unmount(patience time.Duration) error {
 			return fmt.Errorf("unmount %s: %w (%w)", m.Dir, ErrBusy, err)
 		}
 	}
-	limit := time.NewTimer(time.Until(deadline) + settling)
-	defer limit.Stop()
 	select {
 	case <-m.releasing:
-	case <-limit.C: // a request hangs, or there is another mount of it
+	case <-time.After(time.Until(deadline) + settling): // a request hangs, or there is another mount of it
 	}
 	return nil
 }
@@ -209,14 +203,12 @@ const aborting = 5 * time.Second
 func (m *Mount) Abort() {
 	done := make(chan error, 1)
 	go func() { done <- m.conn.abort() }()
-	limit := time.NewTimer(aborting)
-	defer limit.Stop()
 	select {
 	case err := <-done:
 		if err != nil {
 			m.fs.log.Debugf("abort the connection: %v", err)
 		}
-	case <-limit.C:
+	case <-time.After(aborting):
 		m.fs.log.Warn("the connection to the kernel could not be aborted in time")
 	}
 }

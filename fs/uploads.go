@@ -55,7 +55,6 @@ func (k Kept) Open(id string) (bytes io.ReadSeekCloser, name string, modified ti
 	return keptBytes{io.NewSectionReader(up, 0, up.Size()), up}, uploadName(&r), staging.ModifiedOf(&r), nil
 }
 
-// keptBytes are the bytes of an upload that is open.
 type keptBytes struct {
 	*io.SectionReader
 	io.Closer
@@ -111,7 +110,6 @@ const (
 	takenForOne    = "it was taken for a temporary file: under another name it is archived"
 )
 
-// localInfo describes a local file.
 func localInfo(s *spool.Spool, up *spool.Upload, r *spool.Record) UploadInfo {
 	info := uploadInfo(s, up, r)
 	info.State, info.HeldBack = StateLocal, staging.IsHeldBack(up)

@@ -72,7 +72,6 @@ func Get(ctx context.Context, n Node, name string) ([]byte, error) {
 	return value, refused(name, err)
 }
 
-// read returns the value of one of our attributes.
 func read(ctx context.Context, n Node, a xattr.Attr) ([]byte, error) {
 	if d, ok := n.(Described); ok && a.Data() != nil {
 		data, err := d.Data(ctx)
@@ -91,7 +90,6 @@ func read(ctx context.Context, n Node, a xattr.Attr) ([]byte, error) {
 	return nil, ErrAbsent
 }
 
-// subject returns what an attribute of n is read from.
 func subject(ctx context.Context, n Node, a xattr.Attr) (xattr.Subject, error) {
 	if l, ok := n.(Local); ok && a.Here() {
 		return l.Here(), nil

@@ -175,7 +175,6 @@ func (c *Files) removeLocal(f *staging.File) error {
 	return nil
 }
 
-// deleteDocument deletes an inbox document at the service.
 func (c *Files) deleteDocument(ctx context.Context, d *tree.Dir, id archive.ID) error {
 	err := c.s.Service.Change(ctx, func(ctx context.Context) error {
 		return c.s.Service.Archive.Delete(ctx, id)

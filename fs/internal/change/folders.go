@@ -97,7 +97,6 @@ func (c *Folders) mayHold(d *tree.Dir, name string) error {
 	return nil
 }
 
-// isArchived reports whether the name stands for an archived document.
 func (c *Folders) isArchived(d *tree.Dir, name string) bool {
 	e := d.Reach(name)
 	return e != nil && e.Doc.Load() != nil && d.Kind().Archives() && !e.Busy()
@@ -174,7 +173,6 @@ func (c *Folders) newFolder(ctx context.Context, d *tree.Dir, name string, befor
 	return 0, nil
 }
 
-// folderIDs returns the ids of the sub-folders that d shows.
 func (c *Folders) folderIDs(d *tree.Dir) map[archive.ID]bool {
 	d.Mu.Lock()
 	defer d.Mu.Unlock()

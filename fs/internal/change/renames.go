@@ -153,7 +153,6 @@ func (c *Files) moveKeywords(from, to *archive.Document) {
 	}
 }
 
-// renameHere renames a document in its folder.
 func (c *Files) renameHere(ctx context.Context, d *tree.Dir, e *tree.Entry, newName string) error {
 	shown := e.Doc.Load()
 	send := names.ToSend(shown, e.Name, newName)
@@ -282,7 +281,6 @@ func (c *Files) archiveDocument(ctx context.Context, d *tree.Dir, e *tree.Entry,
 	return nil
 }
 
-// documentIDs returns the ids of the documents that d shows.
 func (c *Files) documentIDs(d *tree.Dir) map[archive.ID]bool {
 	d.Mu.Lock()
 	defer d.Mu.Unlock()

@@ -358,7 +358,6 @@ func (f *File) Trust(rep archive.Representation) cache.Trust {
 	return trust
 }
 
-// openAs opens the content in one representation.
 func (f *File) openAs(ctx context.Context, doc archive.ID, rep archive.Representation) (*cache.Reader, error) {
 	r, err := f.Env.open(ctx, cache.Key{Document: doc, Representation: rep}, f.Trust(rep))
 	if err != nil {

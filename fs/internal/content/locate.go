@@ -49,7 +49,6 @@ func (c *Contents) Locate(ctx context.Context, wanted map[archive.ID]string) (ma
 	return found, top.Tree.Follow(ctx, top, below, missing, found)
 }
 
-// without returns the wanted folders that were not found.
 func without(wanted map[archive.ID]string, found map[archive.ID]*tree.Dir) map[archive.ID]string {
 	missing := map[archive.ID]string{}
 	for id, mandator := range wanted {

@@ -125,7 +125,6 @@ const pagesName = "pages"
 // pageName is the file name of a page. index counts from 0.
 func pageName(index int) string { return fmt.Sprintf("%04d.jpg", index+1) }
 
-// rendition returns the file at a path.
 func (t *Tree) rendition(a *about, path string, key cache.Key) Measured {
 	return t.mount.Rendition(Rendition{Key: key, Path: path, Archived: a.archived, Inbox: a.inbox, Print: a.print}, &a.doc)
 }

@@ -99,7 +99,6 @@ func (l *Link) Attr(context.Context) (Attr, error) {
 	return Attr{Ino: l.Ino, Mode: syscall.S_IFLNK | 0o777, Size: l.Size, Time: l.Time}, nil
 }
 
-// named is a node with its name.
 type named struct {
 	name string
 	node Node

@@ -117,7 +117,6 @@ func (t *Tree) uploads() *Dir {
 	}
 }
 
-// upload returns the upload with that name in the directory.
 func (t *Tree) upload(name string) (Upload, bool) {
 	id, _, _ := strings.Cut(name, " ")
 	up, ok := t.mount.Upload(id)

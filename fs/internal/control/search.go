@@ -48,7 +48,6 @@ type question struct {
 	err error // of the query
 }
 
-// ask parses a query.
 func ask(text string) question {
 	q, err := query.Parse(text)
 	return question{text, q, err}

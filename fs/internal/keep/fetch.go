@@ -31,7 +31,6 @@ var backoff = retry.Backoff{First: time.Second, Longest: 5 * time.Minute, Less: 
 // errDisk says that the disk has no room.
 var errDisk = errors.New("the disk of the content cache is full")
 
-// fetching is the fetching of a round.
 type fetching struct {
 	k *Keeper
 
@@ -103,7 +102,6 @@ func (f *fetching) work(ctx context.Context) {
 	}
 }
 
-// next takes an item.
 func (f *fetching) next() (it item, ok bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -363,14 +363,12 @@ func (k *Keeper) Status() *Status {
 	return &s
 }
 
-// note changes the status.
 func (k *Keeper) note(change func(*Status)) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	change(&k.status)
 }
 
-// in notes a state.
 func (k *Keeper) in(state, why string) {
 	k.note(func(s *Status) { s.State, s.Why = state, why })
 }

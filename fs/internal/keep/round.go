@@ -81,20 +81,17 @@ func (k *Keeper) rest(pause time.Duration) {
 // of that ends it, too, but not in the first second: the service may answer others alone.
 func (k *Keeper) pause(ctx context.Context, most time.Duration, forService bool) {
 	var back chan struct{}
-	limit := time.NewTimer(most)
-	defer limit.Stop()
-	first := time.NewTimer(backoff.After(1))
-	defer first.Stop()
+	limit, first := time.After(most), time.After(backoff.After(1))
 	for {
 		select {
-		case <-first.C:
+		case <-first:
 			if forService {
 				back = k.back
 				k.waiting.Add(1)
 				defer k.waiting.Add(-1)
 			}
 			continue
-		case <-limit.C:
+		case <-limit:
 		case <-k.wake:
 		case <-back:
 		case <-ctx.Done():
@@ -194,7 +191,6 @@ func (k *Keeper) locate(ctx context.Context, p *plan) (visits []func(under []*Co
 	return visits
 }
 
-// pathOf returns the path of a document, for messages.
 func pathOf(d *tree.Dir, doc archive.ID) string {
 	return "/" + archive.Printable(d.PathOf(d.ShownAs(doc)))
 }
@@ -207,7 +203,6 @@ func missingFirst(missing bool) int {
 	return 0
 }
 
-// fail notes why something could not be listed.
 func (p *plan) fail(err error) {
 	kind := archive.KindOf(err)
 	p.partial = p.partial || isAway(err) || archive.Away(err) || kind == archive.KindOther

@@ -43,7 +43,6 @@ const (
 	either = aFile | aDirectory
 )
 
-// row is a row of the table of working names.
 type row struct {
 	working Working
 	of      what

@@ -98,14 +98,9 @@ func (a *announcements) Stop() {
 	a.herald = nil
 }
 
-// Announce tells the programs on this machine that names of a directory have changed at the service. It
-// does not block and may be called with any lock held.
-func (k *Kernel) Announce(d *tree.Dir, names []string) { k.announce(d, names, false) }
-
-// AnnouncePictures tells them that documents have thumbnails now, as Announce does.
-func (k *Kernel) AnnouncePictures(d *tree.Dir, names []string) { k.announce(d, names, true) }
-
-func (k *Kernel) announce(d *tree.Dir, names []string, pictures bool) {
+// Announce tells the programs on this machine that names of a directory have changed at the service, or that
+// these documents have pictures, thumbnails, now. It does not block and may be called with any lock held.
+func (k *Kernel) Announce(d *tree.Dir, names []string, pictures bool) {
 	a := &k.Announcements
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -141,11 +136,9 @@ func (k *Kernel) tell() {
 		if !telling {
 			return
 		}
-		gathered := time.NewTimer(gather)
 		select {
-		case <-gathered.C:
+		case <-time.After(gather):
 		case <-ctx.Done():
-			gathered.Stop()
 		}
 		for d, names := range all {
 			changes := changesOf(d, names)

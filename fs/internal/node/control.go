@@ -134,7 +134,6 @@ func (n *controlNode) Removexattr(context.Context, string) syscall.Errno { retur
 
 func (n *controlNode) Listxattr(context.Context, []byte) (uint32, syscall.Errno) { return 0, 0 }
 
-// controlDir is a directory.
 type controlDir struct {
 	controlNode
 	dir *control.Dir
@@ -251,7 +250,6 @@ func (h snapshot) Read(_ context.Context, dest []byte, off int64) (fuse.ReadResu
 
 func (h snapshot) Flush(context.Context) syscall.Errno { return 0 }
 
-// controlLink is a symbolic link.
 type controlLink struct {
 	controlNode
 	link *control.Link

@@ -39,7 +39,6 @@ func (k *Kernel) TopNode() fusefs.InodeEmbedder {
 	return n
 }
 
-// nodeOfDir makes the node of a directory.
 func (k *Kernel) nodeOfDir(d *tree.Dir) fusefs.InodeEmbedder {
 	if k.Guard.Judge != nil {
 		return &guardedDir{dirNode{d: d, k: k}}
@@ -202,7 +201,7 @@ func (n *dirNode) looked(ctx context.Context, entries []*tree.Entry) {
 			docs = append(docs, pictures.Document{ID: f.Document().ID, Path: filepath.Join(n.k.Top, tree.FromTop(n.d.Tree, n.d.PathOf(e.Name))), Modified: modified})
 		}
 	}
-	n.k.Pictures.Show(docs, func(names []string) { n.k.AnnouncePictures(n.d, names) })
+	n.k.Pictures.Show(docs, func(names []string) { n.k.Announce(n.d, names, true) })
 }
 
 // Releasedir closes the handle. It compacts a directory that a walk listed by name only.

@@ -224,7 +224,6 @@ func (n *guardedDir) refusal(op, name string, err error) syscall.Errno {
 	return n.k.Errnos.Of(op, path, err)
 }
 
-// Lookup implements fusefs.NodeLookuper.
 func (n *guardedDir) Lookup(ctx context.Context, name string, out *fuse.EntryOut) (*fusefs.Inode, syscall.Errno) {
 	if err := n.k.Guard.seesName(ctx, n.d, name); err != nil {
 		return nil, n.refusal("lookup", name, err)
@@ -242,12 +241,10 @@ func (n *guardedDir) Getattr(ctx context.Context, h fusefs.FileHandle, out *fuse
 	return n.dirNode.Getattr(ctx, h, out)
 }
 
-// Statx implements fusefs.NodeStatxer.
 func (n *guardedDir) Statx(ctx context.Context, h fusefs.FileHandle, _, _ uint32, out *fuse.StatxOut) syscall.Errno {
 	return statx(ctx, n, h, time.Time{}, out)
 }
 
-// Setattr implements fusefs.NodeSetattrer.
 func (n *guardedDir) Setattr(ctx context.Context, h fusefs.FileHandle, in *fuse.SetAttrIn, out *fuse.AttrOut) syscall.Errno {
 	if errno := n.allows(ctx, "change"); errno != 0 {
 		return errno
@@ -288,7 +285,6 @@ func (n *guardedDir) filter(ctx context.Context, h *dirHandle) syscall.Errno {
 	return 0
 }
 
-// Create implements fusefs.NodeCreater.
 func (n *guardedDir) Create(ctx context.Context, name string, flags uint32, mode uint32, out *fuse.EntryOut) (*fusefs.Inode, fusefs.FileHandle, uint32, syscall.Errno) {
 	if err := n.k.Guard.mayMake(ctx, n.d, name); err != nil {
 		return nil, nil, 0, n.refusal("create", name, err)
@@ -296,7 +292,6 @@ func (n *guardedDir) Create(ctx context.Context, name string, flags uint32, mode
 	return n.dirNode.Create(ctx, name, flags, mode, out)
 }
 
-// Mknod implements fusefs.NodeMknoder.
 func (n *guardedDir) Mknod(ctx context.Context, name string, mode, dev uint32, out *fuse.EntryOut) (*fusefs.Inode, syscall.Errno) {
 	if err := n.k.Guard.mayMake(ctx, n.d, name); err != nil {
 		return nil, n.refusal("mknod", name, err)
@@ -304,7 +299,6 @@ func (n *guardedDir) Mknod(ctx context.Context, name string, mode, dev uint32, o
 	return n.dirNode.Mknod(ctx, name, mode, dev, out)
 }
 
-// Mkdir implements fusefs.NodeMkdirer.
 func (n *guardedDir) Mkdir(ctx context.Context, name string, mode uint32, out *fuse.EntryOut) (*fusefs.Inode, syscall.Errno) {
 	if err := n.k.Guard.mayMake(ctx, n.d, name); err != nil {
 		return nil, n.refusal("mkdir", name, err)
@@ -312,7 +306,6 @@ func (n *guardedDir) Mkdir(ctx context.Context, name string, mode uint32, out *f
 	return n.dirNode.Mkdir(ctx, name, mode, out)
 }
 
-// Unlink implements fusefs.NodeUnlinker.
 func (n *guardedDir) Unlink(ctx context.Context, name string) syscall.Errno {
 	if err := n.k.Guard.mayChangeName(ctx, n.d, name); err != nil {
 		return n.refusal("remove", name, err)
@@ -320,7 +313,6 @@ func (n *guardedDir) Unlink(ctx context.Context, name string) syscall.Errno {
 	return n.dirNode.Unlink(ctx, name)
 }
 
-// Rmdir implements fusefs.NodeRmdirer.
 func (n *guardedDir) Rmdir(ctx context.Context, name string) syscall.Errno {
 	if err := n.k.Guard.mayChangeName(ctx, n.d, name); err != nil {
 		return n.refusal("rmdir", name, err)
@@ -328,7 +320,6 @@ func (n *guardedDir) Rmdir(ctx context.Context, name string) syscall.Errno {
 	return n.dirNode.Rmdir(ctx, name)
 }
 
-// Rename implements fusefs.NodeRenamer.
 func (n *guardedDir) Rename(ctx context.Context, name string, newParent fusefs.InodeEmbedder, newName string, flags uint32) syscall.Errno {
 	err := n.k.Guard.mayChangeName(ctx, n.d, name)
 	if to := dirOf(newParent); err == nil && to != nil {

@@ -130,7 +130,6 @@ func (k *Kernel) fillSize(f *staging.File, out *fuse.Attr) (exact, known bool) {
 	return exact, known
 }
 
-// fillDir writes a directory's attributes.
 func (k *Kernel) fillDir(d *tree.Dir, out *fuse.Attr) {
 	out.Ino = d.Ino
 	out.Mode = fuse.S_IFDIR | 0o777&^k.Umask

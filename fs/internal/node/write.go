@@ -53,7 +53,6 @@ func (hs *handles) remove(h fusefs.FileReleaser) {
 	delete(hs.open, h)
 }
 
-// Count returns the number of open handles.
 func (hs *handles) Count() int {
 	hs.mu.Lock()
 	defer hs.mu.Unlock()
@@ -101,7 +100,6 @@ var (
 	_ = fusefs.FileAllocater((*writeHandle)(nil))
 )
 
-// accessOf translates the flags of open(2).
 func accessOf(ctx context.Context, flags uint32) content.Access {
 	truncate := flags&syscall.O_TRUNC != 0
 	return content.Access{

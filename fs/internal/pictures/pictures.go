@@ -152,11 +152,9 @@ func (m *Maker) Await(ctx context.Context, doc archive.ID) {
 	if v == nil {
 		return
 	}
-	limit := time.NewTimer(patience)
-	defer limit.Stop()
 	select {
 	case <-v.done:
-	case <-limit.C:
+	case <-time.After(patience):
 	case <-ctx.Done():
 	case <-m.ctx.Done():
 	}
@@ -293,7 +291,6 @@ func (m *Maker) times(doc Document) int {
 	return n
 }
 
-// left reports whether another folder is shown.
 func (m *Maker) left() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -325,7 +322,6 @@ func (m *Maker) lacks(err error) bool {
 // errNoPage says that a document has no page to be shown.
 var errNoPage = errors.New("it has no page")
 
-// make makes the thumbnail of a document.
 func (m *Maker) make(ctx context.Context, doc Document) error {
 	data, err := m.service.Data(ctx, doc.ID)
 	if err != nil {

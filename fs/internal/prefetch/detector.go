@@ -70,7 +70,6 @@ type lookups struct {
 	ahead int        // lookups in prefetched or listed folders
 }
 
-// newDetector makes a detector.
 func newDetector(now func() time.Time) *detector {
 	return &detector{now: now, byPID: map[uint32]*Walk{}}
 }

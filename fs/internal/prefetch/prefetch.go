@@ -125,7 +125,6 @@ func (s *subtrees) below(id archive.ID) []archive.ID {
 	return all
 }
 
-// evict removes expired subtrees.
 func (s *subtrees) evict(now time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -169,7 +168,6 @@ func (s *subtrees) most() int {
 	return max(maxDocuments/max(s.each, 1), lookupBudget)
 }
 
-// mayList reports whether to request recursive lists.
 func (s *subtrees) mayList(now time.Time) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

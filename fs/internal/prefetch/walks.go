@@ -28,7 +28,6 @@ type Walks struct {
 	flight *flight // +checklocks:mu
 }
 
-// flight is a prefetch in flight.
 type flight struct {
 	top   archive.ID    // the folder whose subtree is listed, 0 for none; set before known is closed
 	known chan struct{} // closed when top is known

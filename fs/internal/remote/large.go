@@ -112,7 +112,6 @@ func (w *largeLists) unfiltered() {
 	w.off = true
 }
 
-// listWhole requests all documents of the folder.
 func (s *Service) listWhole(ctx context.Context, of Folder) ([]archive.Document, error) {
 	begun, doubts := s.Now(), of.Distrust().Doubts
 	docs, err := s.Archive.Documents(ctx, of.ID(), s.List)
@@ -172,7 +171,6 @@ func (s *Service) relist(ctx context.Context, of Folder) {
 	s.large.failed(of.ID())
 }
 
-// newest returns the latest date of creation.
 func newest(docs []archive.Document) (latest time.Time) {
 	for i := range docs {
 		if docs[i].Created.After(latest) {

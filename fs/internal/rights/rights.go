@@ -328,7 +328,6 @@ func (j *Judge) dropLocked() {
 	j.ids -= a.counted
 }
 
-// ask asks the service.
 func (j *Judge) ask(ctx context.Context, q question) (ids []archive.ID, err error) {
 	switch q.about {
 	case folders:
@@ -356,7 +355,6 @@ func (j *Judge) ask(ctx context.Context, q question) (ids []archive.ID, err erro
 	return ids, err
 }
 
-// addInbox adds a folder and those in it.
 func addInbox(ids []archive.ID, f *archive.Folder) []archive.ID {
 	ids = append(ids, f.ID)
 	for i := range f.Children {

@@ -21,7 +21,6 @@ type service = remote.Archive
 // for on nobody's behalf, everything else on behalf of the one who causes it, who sees what comes of it.
 func (j *Judge) Share(s remote.Archive) remote.Archive { return shared{s, j} }
 
-// Upload implements remote.Archive.
 func (s shared) Upload(ctx context.Context, up archive.Upload, body archive.Blob) (archive.ID, error) {
 	id, err := s.service.Upload(ctx, up, body)
 	if err == nil && id != 0 {
@@ -30,7 +29,6 @@ func (s shared) Upload(ctx context.Context, up archive.Upload, body archive.Blob
 	return id, err
 }
 
-// CreateFolder implements remote.Archive.
 func (s shared) CreateFolder(ctx context.Context, parent archive.ID, name string) (archive.Folder, error) {
 	f, err := s.service.CreateFolder(ctx, parent, name)
 	if err == nil && f.ID != 0 {
@@ -40,7 +38,6 @@ func (s shared) CreateFolder(ctx context.Context, parent archive.ID, name string
 	return f, err
 }
 
-// Archive implements remote.Archive.
 func (s shared) Archive(ctx context.Context, doc archive.ID, target archive.ArchiveTarget) error {
 	err := s.service.Archive(ctx, doc, target)
 	if err == nil {
@@ -49,32 +46,26 @@ func (s shared) Archive(ctx context.Context, doc archive.ID, target archive.Arch
 	return err
 }
 
-// Children implements remote.Archive.
 func (s shared) Children(ctx context.Context, parent archive.ID) (archive.Structure, error) {
 	return s.service.Children(Nobody(ctx), parent)
 }
 
-// Structure implements remote.Archive.
 func (s shared) Structure(ctx context.Context, parent archive.ID, lazy bool) (archive.Structure, error) {
 	return s.service.Structure(Nobody(ctx), parent, lazy)
 }
 
-// Inboxes implements remote.Archive.
 func (s shared) Inboxes(ctx context.Context) (archive.Inboxes, error) {
 	return s.service.Inboxes(Nobody(ctx))
 }
 
-// Documents implements remote.Archive.
 func (s shared) Documents(ctx context.Context, folder archive.ID, options archive.ListOptions) ([]archive.Document, error) {
 	return s.service.Documents(Nobody(ctx), folder, options)
 }
 
-// EachDocument implements remote.Archive.
 func (s shared) EachDocument(ctx context.Context, folder archive.ID, options archive.ListOptions, begin func() func(*archive.Document)) error {
 	return s.service.EachDocument(Nobody(ctx), folder, options, begin)
 }
 
-// ContentInfo implements remote.Archive.
 func (s shared) ContentInfo(ctx context.Context, doc archive.ID, rep archive.Representation) (*archive.Content, error) {
 	return s.service.ContentInfo(Nobody(ctx), doc, rep)
 }

@@ -29,10 +29,8 @@ func FileAttrs(f *File) attrs.Node {
 	return documentAttrs{f}
 }
 
-// documentAttrs are the attributes of a document.
 type documentAttrs struct{ f *File }
 
-// Kind implements attrs.Node.
 func (n documentAttrs) Kind() xattr.Node {
 	if n.f.Archived() {
 		return xattr.NodeArchived
@@ -68,13 +66,11 @@ func Added(has, keywords []string) []string {
 	return added
 }
 
-// Here implements attrs.Local.
 func (n documentAttrs) Here() xattr.Subject {
 	d, _ := n.f.Place()
 	return xattr.Subject{State: n.f.state(), Cached: n.f.cached(), Keep: n.f.s.Keeper.OfDocument(n.f.Document().ID, d)}
 }
 
-// cached returns the value of the attribute cached.
 func (f *File) cached() xattr.Cached {
 	switch whole, part := f.Cached(); {
 	case whole:
@@ -92,7 +88,6 @@ func keeps(value []byte) bool {
 	return text == xattr.KeepOn
 }
 
-// Data implements attrs.Described.
 func (n documentAttrs) Data(ctx context.Context) (archive.DocumentData, error) {
 	data, err := n.f.s.Service.Archive.Data(ctx, n.f.Document().ID)
 	return data, n.f.Missed(err)
@@ -161,16 +156,13 @@ type localAttrs struct {
 	up *spool.Upload
 }
 
-// Kind implements attrs.Node.
 func (localAttrs) Kind() xattr.Node { return xattr.NodeLocal }
 
-// Subject implements attrs.Node.
 func (n localAttrs) Subject(context.Context) (xattr.Subject, error) {
 	r := n.up.Record()
 	return xattr.Subject{State: n.f.state(), Cached: n.f.cached(), Error: archive.Printable(WhyWaits(n.f.s.Spool, &r)), Draft: draftOf(&r)}, nil
 }
 
-// Change implements attrs.Node.
 func (n localAttrs) Change(_ context.Context, a xattr.Attr, value []byte) error {
 	switch a.Name() {
 	case xattr.Send:
@@ -183,10 +175,8 @@ func (n localAttrs) Change(_ context.Context, a xattr.Attr, value []byte) error 
 	})
 }
 
-// Foreign implements attrs.Keeper.
 func (n localAttrs) Foreign() map[string][]byte { return n.up.Record().Xattrs }
 
-// SetForeign implements attrs.Keeper.
 func (n localAttrs) SetForeign(name string, value []byte) error {
 	return n.up.Update(func(r *spool.Record) {
 		all := map[string][]byte{}
@@ -204,7 +194,6 @@ func draftOf(r *spool.Record) xattr.Draft {
 	return xattr.Draft{Attributes: &r.Attributes, AutoExport: &r.AutoExport}
 }
 
-// state returns the value of the attribute state.
 func (f *File) state() xattr.State {
 	f.Mu.Lock()
 	defer f.Mu.Unlock()
@@ -235,13 +224,11 @@ func stateOf(up *spool.Upload) xattr.State {
 // DirAttrs returns the attributes of a directory.
 func DirAttrs(s *Area, d *tree.Dir) attrs.Node { return dirAttributes{d, s} }
 
-// dirAttributes are the attributes of a directory.
 type dirAttributes struct {
 	d *tree.Dir
 	s *Area
 }
 
-// Kind implements attrs.Node.
 func (n dirAttributes) Kind() xattr.Node {
 	if n.d.Kind() == tree.RootDir || n.d.Kind() == tree.InboxesDir {
 		return xattr.NodeRoot
@@ -249,7 +236,6 @@ func (n dirAttributes) Kind() xattr.Node {
 	return xattr.NodeDirectory
 }
 
-// Subject implements attrs.Node.
 func (n dirAttributes) Subject(context.Context) (s xattr.Subject, err error) {
 	d, known := n.d, n.d.Kind() != tree.LocalDir && n.d.QueuedAs() == nil
 	if n.Kind() == xattr.NodeDirectory {
@@ -268,7 +254,6 @@ func (n dirAttributes) Subject(context.Context) (s xattr.Subject, err error) {
 	return s, nil
 }
 
-// Change implements attrs.Node.
 func (n dirAttributes) Change(ctx context.Context, a xattr.Attr, value []byte) error {
 	d := n.d
 	switch a.Name() {

@@ -331,7 +331,10 @@ func (v *delivery) restedLocked(ctx context.Context, f *File, up *spool.Upload) 
 	}
 	r := up.Record()
 	err := cmp.Or(r.Lacks(), whole.Check(up))
-	there := func(doc archive.ID) bool { return holds(ctx, v.s.Service, r.Folder, doc) }
+	there := func(doc archive.ID) bool { // whoever has moved or removed it wants another one
+		docs, err := v.s.Service.ListAfresh(ctx, r.Folder)
+		return err == nil && tree.FindDocument(docs, doc) != nil
+	}
 	switch {
 	case v.s.repeats.cover(up, err != nil, there):
 		v.s.Service.Log.WithField("path", archive.Printable(f.Where())).Info("it was written again under its name, and is archived once")

@@ -414,7 +414,6 @@ func (f *File) Times() (modified, changed time.Time) {
 	return modified, latest(modified, changed)
 }
 
-// latest returns the last of several times.
 func latest(times ...time.Time) time.Time { return slices.MaxFunc(times, time.Time.Compare) }
 
 // SetTime sets the modification time of staged bytes, or of a document that has a kept time, for the

@@ -253,7 +253,6 @@ type folderMaker struct {
 	name    string
 }
 
-// Find implements spool.FolderMaker.
 func (m *folderMaker) Find(ctx context.Context) (archive.ID, error) {
 	list, err := m.siblings(ctx)
 	if i := slices.IndexFunc(list, func(f archive.Folder) bool { return f.Name == m.name }); i >= 0 {
@@ -275,7 +274,6 @@ func (m *folderMaker) siblings(ctx context.Context) ([]archive.Folder, error) {
 	return parent.Children, err
 }
 
-// Make implements spool.FolderMaker.
 func (m *folderMaker) Make(ctx context.Context) (archive.ID, error) {
 	f, err := m.service.CreateFolder(ctx, m.parent, m.name)
 	return f.ID, err

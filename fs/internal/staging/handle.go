@@ -243,7 +243,6 @@ func (h *Handle) exit() (lastWriter bool) {
 	return lastWriter
 }
 
-// truncate sets the length of the file.
 func (h *Handle) truncate(ctx context.Context, size int64) error {
 	return h.edit(ctx, size == 0, func(up *spool.Upload) error { return up.Truncate(size) })
 }

@@ -9,7 +9,6 @@ import (
 	"github.com/archivefs/archivefs/archive"
 	"github.com/archivefs/archivefs/fs/internal/background"
 	"github.com/archivefs/archivefs/fs/internal/names"
-	"github.com/archivefs/archivefs/fs/internal/remote"
 	"github.com/archivefs/archivefs/fs/internal/tree"
 	"github.com/archivefs/archivefs/internal/spool"
 )
@@ -56,12 +55,6 @@ func (s *Area) folderAt(ref folderRef) *tree.Dir {
 		return s.queuedDirs[ref.within]
 	}
 	return s.Root.Tree.Known(s.Root, ref.id)
-}
-
-// holds reports whether the service shows a document in a folder: who has moved or removed it wants another one.
-func holds(ctx context.Context, service *remote.Service, folder, doc archive.ID) bool {
-	docs, err := service.ListAfresh(ctx, folder)
-	return err == nil && tree.FindDocument(docs, doc) != nil
 }
 
 // placeWaiting shows what waits for d if d has been listed already or is local.

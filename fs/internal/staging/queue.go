@@ -166,7 +166,6 @@ type repeats struct {
 // comesBack is how long it takes a device at most to write again what it was not told to be written.
 const comesBack = time.Minute
 
-// place is a name in an inbox.
 type place struct {
 	folder archive.ID
 	name   string
@@ -174,7 +173,6 @@ type place struct {
 
 func placeOf(r *spool.Record) place { return place{r.Folder, cmp.Or(r.Written, r.Name)} }
 
-// note takes in an upload.
 func (r *repeats) note(up *spool.Upload) {
 	rec := up.Record()
 	p := placeOf(&rec)

@@ -173,7 +173,6 @@ func (d *doubts) next(up *spool.Upload) (at time.Time, planned bool) {
 	return at, !at.IsZero() && up.State().IsFailed()
 }
 
-// forget forgets an upload that is no more.
 func (d *doubts) forget(up *spool.Upload) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

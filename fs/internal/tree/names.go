@@ -77,7 +77,6 @@ func (s *nameSet) lose() {
 	s.dir.Files.Serial, s.dir.Files.Fetched = 0, time.Time{}
 }
 
-// IsCompacted reports whether the directory is in its compacted form.
 func (s *nameSet) IsCompacted() bool { return s.origin != nil && s.origin.docs == nil }
 
 // expand undoes Dir.Compact.
@@ -176,7 +175,6 @@ func (x *idIndex) Get(id archive.ID) *Entry {
 	return nil
 }
 
-// Put makes e the entry of the id.
 func (x *idIndex) Put(id archive.ID, e *Entry) {
 	at, ok := x.find(id)
 	if ok {
@@ -186,7 +184,6 @@ func (x *idIndex) Put(id archive.ID, e *Entry) {
 	x.List = slices.Insert(x.List, at, idEntry{id, e})
 }
 
-// Remove removes an id.
 func (x *idIndex) Remove(id archive.ID) {
 	if at, ok := x.find(id); ok {
 		x.List = slices.Delete(x.List, at, at+1)
@@ -200,7 +197,6 @@ func (x *idIndex) reserve(n int) {
 	}
 }
 
-// IDs returns the set of ids.
 func (x *idIndex) IDs() map[archive.ID]bool {
 	ids := make(map[archive.ID]bool, len(x.List))
 	for _, e := range x.List {
@@ -243,7 +239,6 @@ func (x *nameIndex) Get(name string) *Entry {
 	return nil
 }
 
-// put makes e the entry of its name.
 func (x *nameIndex) put(e *Entry) {
 	if x.names != nil {
 		x.names[e.Name] = e
@@ -281,7 +276,6 @@ func (x *nameIndex) grow(n int) {
 	x.sorted, x.lent = nil, false
 }
 
-// remove removes a name.
 func (x *nameIndex) remove(name string) {
 	if x.names != nil {
 		delete(x.names, name)
@@ -351,7 +345,6 @@ func (s *nameSet) Document(id archive.ID) *Entry { return s.Here().Docs.Get(id) 
 // Documents returns the entries of all documents by ascending id.
 func (s *nameSet) Documents() []idEntry { return s.Here().Docs.List }
 
-// Taken reports whether a name is in use.
 func (s *nameSet) Taken(name string) bool {
 	return s.Here().Names.Get(name) != nil || s.dir.Kind() == RootDir && name == InboxesName || IsTop(s.dir) && (name == ControlName || name == SearchesName)
 }

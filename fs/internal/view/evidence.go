@@ -98,11 +98,9 @@ func (r *Representations) probe(ctx context.Context, docs []archive.ID) {
 		defer close(confirmed)
 		r.confirm(ctx, docs, best)
 	})
-	timer := time.NewTimer(confirmPatience)
-	defer timer.Stop()
 	select {
 	case <-confirmed:
-	case <-timer.C:
+	case <-time.After(confirmPatience):
 		r.choose(best)
 	}
 }
@@ -194,7 +192,6 @@ type witness struct {
 	others   bool // another one lacks it as well
 }
 
-// lacks records that the document has no such representation.
 func (e *evidence) lacks(rep archive.Representation, doc archive.ID) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -184,11 +184,9 @@ func (l *FolderLengths) Learn(ctx context.Context, doc *archive.Document, listed
 	if answered == nil {
 		return
 	}
-	timer := time.NewTimer(lengthPatience)
-	defer timer.Stop()
 	select {
 	case <-answered:
-	case <-timer.C:
+	case <-time.After(lengthPatience):
 	case <-ctx.Done():
 	}
 }

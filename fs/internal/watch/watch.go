@@ -141,12 +141,10 @@ func (w *Watch[F]) run() {
 		if !ok {
 			return
 		}
-		wait := time.NewTimer(time.Until(due))
 		select {
-		case <-wait.C:
+		case <-time.After(time.Until(due)):
 		case <-hastened:
 		case <-w.Context.Done():
-			wait.Stop()
 			w.end()
 			return
 		}
@@ -188,7 +186,6 @@ func (w *Watch[F]) due(folder F) (time.Time, bool) {
 	return t.due, true
 }
 
-// listed notes a listing.
 func (w *Watch[F]) listed(folder F, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -202,7 +199,6 @@ func (w *Watch[F]) listed(folder F, err error) {
 	}
 }
 
-// end drops everything.
 func (w *Watch[F]) end() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
