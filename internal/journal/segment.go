@@ -40,7 +40,6 @@ func padded(n int64) int64             { return (n + block - 1) / block * block 
 // prefix begins the name of a segment's file, which a number follows. It says nothing of the order.
 const prefix = "log."
 
-// segment is one file of a log.
 type segment struct {
 	*os.File
 	size   int64

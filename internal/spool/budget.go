@@ -38,14 +38,6 @@ func diskFree(dir string) (int64, error) {
 	return int64(min(free, math.MaxInt64)), nil
 }
 
-// reserveOf is how many bytes to leave free on the disk of dir: what is wished for, but not
-// more than a sixteenth of the disk.
-func reserveOf(dir string, wish int64) (int64, error) {
-	size, err := sizeOf(dir)
-	return min(wish, size/16), err
-}
-
-// sizeOf returns how many bytes the disk of dir has.
 func sizeOf(dir string) (int64, error) {
 	var st unix.Statfs_t
 	if err := unix.Statfs(dir, &st); err != nil {

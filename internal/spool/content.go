@@ -181,7 +181,6 @@ func (c *content) seal(sealed bool) {
 	c.sealed = sealed
 }
 
-// ReadAt implements io.ReaderAt.
 func (c *content) ReadAt(p []byte, off int64) (int, error) {
 	if err := c.acquire(); err != nil {
 		return 0, err

@@ -55,7 +55,6 @@ func (s *Spool) fresh(r Record) Record {
 	return r
 }
 
-// remember makes an upload one of the spool's.
 func (s *Spool) remember(u *Upload) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

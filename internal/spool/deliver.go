@@ -402,7 +402,6 @@ func (d *delivery) aim(ctx context.Context, r, next *Record) error {
 	return nil
 }
 
-// newKey makes up an idempotency key.
 func newKey() (string, error) {
 	id, err := uuid.NewRandom()
 	if err != nil {
@@ -427,7 +426,6 @@ func (d *delivery) listFolder(ctx context.Context, r *Record) ([]*archive.Docume
 	return all, err
 }
 
-// send sends the bytes as the record says.
 func (d *delivery) send(ctx context.Context) (archive.ID, error) {
 	ctx = context.WithoutCancel(ctx)
 	d.sent++
@@ -452,14 +450,12 @@ type blob struct {
 	size   int64
 }
 
-// ReadAt implements io.ReaderAt.
 func (b blob) ReadAt(p []byte, off int64) (int, error) {
 	n, err := b.upload.ReadAt(p, off)
 	b.upload.sent.Store(off + int64(n))
 	return n, err
 }
 
-// Size implements archive.Blob.
 func (b blob) Size() int64 { return b.size }
 
 // accepted ends the delivery after the service took what was sent. Where it did not tell the
@@ -597,8 +593,5 @@ func (d *delivery) syncLocked() {
 // service is away or refuses the credentials, or the spool's disk is full. Then the document
 // is not at fault.
 func waits(err error) bool {
-	if errors.Is(err, errUndecided) {
-		return false
-	}
-	return archive.Away(err) || archive.KindOf(err) == archive.KindUnauthorized || errors.Is(err, syscall.ENOSPC)
+	return !errors.Is(err, errUndecided) && (archive.Away(err) || archive.KindOf(err) == archive.KindUnauthorized || errors.Is(err, syscall.ENOSPC))
 }

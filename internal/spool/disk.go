@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -50,15 +51,8 @@ func (s *Spool) saw(err error) error {
 
 // ofDisk reports whether err says that a disk cannot be written, whatever is written.
 func ofDisk(err error) bool {
-	if errors.Is(err, errLimit) {
-		return false
-	}
-	for _, errno := range []syscall.Errno{syscall.EROFS, syscall.EIO, syscall.ENOSPC, syscall.EDQUOT} {
-		if errors.Is(err, errno) {
-			return true
-		}
-	}
-	return false
+	is := func(errno syscall.Errno) bool { return errors.Is(err, errno) }
+	return !errors.Is(err, errLimit) && slices.ContainsFunc([]syscall.Errno{syscall.EROFS, syscall.EIO, syscall.ENOSPC, syscall.EDQUOT}, is)
 }
 
 // Disk returns why no file can be accepted: the spool's disk is read-only, or it is full or
@@ -84,12 +78,10 @@ func (s *Spool) Disk() error {
 		go func() { probe <- s.tryDisk() }()
 	}
 	s.disk.mu.Unlock()
-	wait := time.NewTimer(probeWait)
-	defer wait.Stop()
 	select {
 	case err := <-probe:
 		return s.probed(err)
-	case <-wait.C:
+	case <-time.After(probeWait):
 		return failed
 	}
 }

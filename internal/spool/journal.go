@@ -88,7 +88,6 @@ func (r *Record) check() error {
 	return nil
 }
 
-// validSum reports whether s is a SHA-256 in hexadecimal.
 func validSum(s string) bool {
 	b, err := hex.DecodeString(s)
 	return err == nil && len(b) == 32

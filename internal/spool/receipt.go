@@ -129,7 +129,6 @@ func (l *receipts) add(r *Record, others []archive.ID) error {
 	return nil
 }
 
-// sync makes durable what was written.
 func (l *receipts) sync() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -31,7 +31,6 @@ type leftUpload struct {
 
 func newLeft() *left { return &left{uploads: map[string]*leftUpload{}} }
 
-// replay takes in an entry.
 func (l *left) replay(e journal.Replayed) {
 	u := l.uploads[e.Key]
 	if u == nil {
@@ -69,7 +68,6 @@ func (l *left) replay(e journal.Replayed) {
 	l.void = append(l.void, e.At)
 }
 
-// drop forgets an upload.
 func (l *left) drop(id string) {
 	u := l.uploads[id]
 	l.keep(u, nil)

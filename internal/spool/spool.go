@@ -97,12 +97,12 @@ func Open(opts Options) (*Spool, error) {
 	if err := durable.MkdirAll(s.dir, 0o700); err != nil {
 		return nil, fmt.Errorf("open spool: %w", err)
 	}
-	reserve, err := reserveOf(s.dir, opts.Reserve)
+	size, err := sizeOf(s.dir)
 	if err != nil {
 		return nil, fmt.Errorf("open spool: %w", err)
 	}
 	s.budget = budget{
-		limit: opts.Budget, reserve: reserve, makeRoom: s.opts.MakeRoom,
+		limit: opts.Budget, reserve: min(opts.Reserve, size/16), makeRoom: s.opts.MakeRoom,
 		diskFree: func() (int64, error) { return diskFree(s.dir) },
 	}
 	lock, err := durable.LockDir(s.dir)
@@ -145,9 +145,7 @@ func (o Options) withDefaults() Options {
 	if o.Boot == "" {
 		o.Boot = boot()
 	}
-	if o.JournalSize == 0 {
-		o.JournalSize = journalSize
-	}
+	o.JournalSize = cmp.Or(o.JournalSize, journalSize)
 	return o
 }
 

@@ -121,35 +121,15 @@ var (
 		return s
 	}), nil, true}
 	// onTouch comes before bytes change.
-	onTouch = event{
-		"write to", PointReopen, PointReopened,
-		map[State]State{Created: Writing, Writing: Writing, Promised: Promised, Local: Writing, Recalled: Writing},
-		nil, false,
-	}
+	onTouch = event{"write to", PointReopen, PointReopened, map[State]State{Created: Writing, Writing: Writing, Promised: Promised, Local: Writing, Recalled: Writing}, nil, false}
 	// onAnswer is for a close that is answered with success while others still write.
-	onAnswer = event{
-		"sync", PointSync, PointSynced,
-		map[State]State{Created: Created, Writing: Promised, Promised: Promised, Local: Local, Recalled: Recalled},
-		nil, false,
-	}
-	onCommit = event{
-		"commit", PointCommit, PointCommitted,
-		map[State]State{Created: Committed, Writing: Committed, Promised: Queued, Local: Committed, Recalled: Queued},
-		nil, false,
-	}
+	onAnswer = event{"sync", PointSync, PointSynced, map[State]State{Created: Created, Writing: Promised, Promised: Promised, Local: Local, Recalled: Recalled}, nil, false}
+	onCommit = event{"commit", PointCommit, PointCommitted, map[State]State{Created: Committed, Writing: Committed, Promised: Queued, Local: Committed, Recalled: Queued}, nil, false}
 	// onQueue is a commit whose close is answered at once.
-	onQueue = event{
-		"commit", PointCommit, PointCommitted,
-		map[State]State{Created: Queued, Writing: Queued, Promised: Queued, Local: Queued, Recalled: Queued},
-		nil, false,
-	}
+	onQueue    = event{"commit", PointCommit, PointCommitted, map[State]State{Created: Queued, Writing: Queued, Promised: Queued, Local: Queued, Recalled: Queued}, nil, false}
 	onRecommit = event{"commit again", PointCommit, PointCommitted, map[State]State{Recalled: Queued}, nil, false}
-	onKeep     = event{
-		"keep", PointKeep, PointKept,
-		map[State]State{Created: Local, Writing: Local, Promised: Local, Local: Local, Recalled: Local},
-		nil, false,
-	}
-	onReopen = event{
+	onKeep     = event{"keep", PointKeep, PointKept, map[State]State{Created: Local, Writing: Local, Promised: Local, Local: Local, Recalled: Local}, nil, false}
+	onReopen   = event{
 		"reopen", PointReopen, PointReopened,
 		map[State]State{
 			Created: Created, Writing: Writing, Promised: Promised, Local: Created, Recalled: Created,
@@ -159,9 +139,7 @@ var (
 	}
 	onRecall = event{"recall", PointReopen, PointReopened, map[State]State{Resting: Recalled, Queued: Recalled}, notFolder, false}
 	// onFail is for what fails outside a delivery; onFailShown for what stays in its folder all the same.
-	onFail = event{
-		"fail", PointFail, PointFailed, each(func(_ State, f facts) State { return f.refused }), nil, false,
-	}
+	onFail      = event{"fail", PointFail, PointFailed, each(func(_ State, f facts) State { return f.refused }), nil, false}
 	onFailShown = event{
 		"fail", PointFail, PointFailed, each(func(_ State, f facts) State {
 			if f.refused == "" {
@@ -170,16 +148,8 @@ var (
 			return Failed
 		}), nil, false,
 	}
-	onRetry = event{
-		"retry", PointRetry, PointRetried,
-		map[State]State{Resting: Resting, Queued: Queued, Delivering: Delivering, Failed: Queued, Lost: Queued},
-		nil, false,
-	}
-	onSend = event{
-		"deliver", PointSend, PointSending,
-		map[State]State{Committed: Sending, Sending: Sending, Resting: Delivering, Queued: Delivering, Delivering: Delivering},
-		nil, false,
-	}
+	onRetry = event{"retry", PointRetry, PointRetried, map[State]State{Resting: Resting, Queued: Queued, Delivering: Delivering, Failed: Queued, Lost: Queued}, nil, false}
+	onSend  = event{"deliver", PointSend, PointSending, map[State]State{Committed: Sending, Sending: Sending, Resting: Delivering, Queued: Delivering, Delivering: Delivering}, nil, false}
 	// onLook is for what is looked for and not sent; it changes no record.
 	onLook = event{
 		"look for", "", "",
@@ -210,16 +180,8 @@ var (
 		}), nil, true,
 	}
 	// onWaitUnsent is for what waits and is not in the archive, onWaitInDoubt for what may be.
-	onWaitUnsent = event{
-		"put back", PointFail, PointFailed,
-		map[State]State{Committed: Committed, Sending: Committed, Resting: Queued, Queued: Queued, Delivering: Queued},
-		nil, true,
-	}
-	onWaitInDoubt = event{
-		"put back", PointFail, PointFailed,
-		map[State]State{Committed: Sending, Sending: Sending, Resting: Delivering, Queued: Delivering, Delivering: Delivering},
-		nil, true,
-	}
+	onWaitUnsent  = event{"put back", PointFail, PointFailed, map[State]State{Committed: Committed, Sending: Committed, Resting: Queued, Queued: Queued, Delivering: Queued}, nil, true}
+	onWaitInDoubt = event{"put back", PointFail, PointFailed, map[State]State{Committed: Sending, Sending: Sending, Resting: Delivering, Queued: Delivering, Delivering: Delivering}, nil, true}
 	// onInterrupt is for what an end of the program or the machine cut off, and for bytes that were lost.
 	onInterrupt = event{
 		"recover", PointRecover, PointRecovered, each(func(s State, f facts) State {
@@ -278,8 +240,6 @@ const (
 	ErrIncomplete notSent = "it is not known to be a whole file, and is sent only as it is"
 )
 
-// Error implements error.
 func (e notSent) Error() string { return string(e) }
 
-// Unwrap returns EPERM.
 func (e notSent) Unwrap() error { return syscall.EPERM }

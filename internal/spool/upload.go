@@ -51,7 +51,6 @@ type Upload struct {
 	doubt time.Time // +checklocks:mu
 }
 
-// newUpload is the upload of a record.
 func newUpload(s *Spool, r Record) *Upload {
 	u := &Upload{
 		spool: s, id: r.ID, log: s.log.WithField("upload", r.ID), turn: make(chan struct{}, 1),
