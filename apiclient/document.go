@@ -66,6 +66,7 @@ type dataWire struct {
 	External       list[externalWire] `json:"external"`
 	Workflows      list[workflowWire] `json:"workflows"`
 	Pages          list[pageWire]     `json:"pages"`
+	Text           scalar             `json:"text"`
 }
 
 type externalWire struct {
@@ -107,6 +108,7 @@ func (w *dataWire) data(loc *time.Location) archive.DocumentData {
 		Creator:    w.CreatorName.text,
 		Keywords:   w.Keywords,
 		Types:      w.Classification,
+		Text:       w.Text.text,
 	}
 	d.CreatorID, _ = w.CreatorID.int64()
 	if len(w.External) > 0 {

@@ -47,7 +47,7 @@ func TestDataDecodes(t *testing.T) {
 		`"creationDate":"2017-10-17 05:03:25","creatorId":3,"creatorName":"Anna","keywords":["k"],"classification":["Rechnung"],` +
 		`"external":{"externalId":77,"metadata":{"b":2,"a":"1"}},"workflows":{"name":"w","currentState":"s","startDate":"d","finishDate":null},` +
 		`"pages":[{"id":10,"hit":false,"notes":{"text":"n","date":"2017-10-17","creatorId":3,"creatorName":"Anna"},"stamps":[]},` +
-		`{"id":11,"notes":null,"stamps":[{"title":"t","text":"x","date":"2018","creatorName":"Bo"}]}]}`
+		`{"id":11,"notes":null,"stamps":[{"title":"t","text":"x","date":"2018","creatorName":"Bo"}]}],"text":"no engine"}`
 	c := newService(t, answer(http.StatusOK, mediaJSON, full), inTestZone)
 	got, err := c.Data(t.Context(), 4)
 	if err != nil {
@@ -66,7 +66,8 @@ func TestDataDecodes(t *testing.T) {
 			{ID: 10, Notes: []archive.Note{{Text: "n", Date: "2017-10-17", Creator: "Anna"}}},
 			{ID: 11, Stamps: []archive.Stamp{{Title: "t", Text: "x", Date: "2018", Creator: "Bo"}}},
 		},
-		Raw: []byte(full),
+		Text: "no engine",
+		Raw:  []byte(full),
 	}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got\n%+v\nwant\n%+v", got, want)

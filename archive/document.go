@@ -111,6 +111,8 @@ type DocumentData struct {
 	ExternalID string
 	Metadata   []KeyValue // sorted by key
 	Workflows  []Workflow
+	// Text says whether the text could be read; only the embedded service does.
+	Text string
 	// Raw is the service's answer, valid JSON, unchanged.
 	Raw json.RawMessage
 }

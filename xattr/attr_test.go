@@ -136,6 +136,7 @@ func TestTable(t *testing.T) {
 		"email-import-order":        "rrw--",
 		"force-new-document":        "rrw--",
 		"notes":                     "rr---",
+		"text":                      "rr---",
 		"stamps":                    "rr---",
 		"data":                      "rr---",
 		"error":                     "rri--",

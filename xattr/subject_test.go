@@ -82,6 +82,7 @@ func TestNotesAndStamps(t *testing.T) {
 		"notes":     {xattr.Notes, data, `[{"page":1,"text":"a < b","date":"2017-10-17","creator":"Admin"},{"page":2,"text":"second"}]`},
 		"stamps":    {xattr.Stamps, data, `[{"page":2,"title":"Paid","text":"ok"}]`},
 		"data":      {xattr.Data, data, `{"id":1}`},
+		"text":      {xattr.Text, archive.DocumentData{Text: "no engine"}, "no engine"},
 		"no notes":  {xattr.Notes, archive.DocumentData{}, `[]`},
 		"no stamps": {xattr.Stamps, archive.DocumentData{}, `[]`},
 	}

@@ -138,6 +138,7 @@ var table = []row{
 	{name: "force-new-document", access: ofUpload, inherited: true},
 	{name: "notes", unlisted: true, access: ofService, data: Notes},
 	{name: "stamps", unlisted: true, access: ofService, data: Stamps},
+	{name: "text", unlisted: true, access: ofService, data: Text},
 	{name: "data", unlisted: true, access: ofService, data: Data},
 	{name: "retry", unlisted: true, access: ofUpload, check: checkRetry},
 	{name: "send", unlisted: true, access: [nodeEnd]Access{Ignored, Ignored, Writable, Writable, Writable}, check: func([]byte) error { return nil }},
@@ -186,6 +187,9 @@ func Stamps(data archive.DocumentData) ([]byte, error) {
 	}
 	return encode(stamps)
 }
+
+// Text says whether the text could be read, nil if the service does not say so.
+func Text(data archive.DocumentData) ([]byte, error) { return text(data.Text), nil }
 
 // Data returns the service's own JSON. The error wraps ErrTooBig if it is longer than MaxValue.
 func Data(data archive.DocumentData) ([]byte, error) { return Sized(data.Raw) }

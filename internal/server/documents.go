@@ -44,6 +44,7 @@ func (h dataHandlers) documentData(w *response, r *request, id archive.ID) error
 	if data.History, err = h.history(r.Context(), r.catalog, id); err != nil {
 		return err
 	}
+	data.Text = d.Text
 	return w.json(data)
 }
 
@@ -264,7 +265,9 @@ type wireData struct {
 	External    wireExternal `json:"external"`
 	Workflows   []struct{}   `json:"workflows"`
 	Pages       []wirePage   `json:"pages"`
-	History     []wireChange `json:"history,omitempty"` // only in document data
+	// Only in document data. Text is what came of reading the text, which the specification does not have.
+	History []wireChange  `json:"history,omitempty"`
+	Text    store.Reading `json:"text,omitempty"`
 }
 
 // wireChange is a change in the history of a document, which the specification does not have.

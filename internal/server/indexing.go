@@ -1,6 +1,7 @@
 package server
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"runtime/debug"
@@ -10,7 +11,7 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"github.com/archivefs/archivefs/archive"
-	"github.com/archivefs/archivefs/internal/server/poppler"
+	"github.com/archivefs/archivefs/internal/server/engine"
 	"github.com/archivefs/archivefs/internal/server/render"
 	"github.com/archivefs/archivefs/internal/server/store"
 	"github.com/archivefs/archivefs/internal/server/turns"
@@ -27,7 +28,7 @@ const (
 	restsFor = 3
 	// mostClaimed is how many contents an instance claims at a time.
 	mostClaimed = 16
-	// untilInstalled is how long a PDF waits for somebody to install poppler-utils.
+	// untilInstalled is how often it is looked whether somebody has installed a program that was missing.
 	untilInstalled = 6 * time.Hour
 	// indexAnew is how often the indexer looks for work without a signal: retries, and the work of
 	// another instance that ended.
@@ -37,37 +38,56 @@ const (
 // searched is the search index, which is updated while the service is idle.
 type searched interface {
 	IndexSaid(ctx context.Context) (more bool, err error)
-	ClaimContents(ctx context.Context, limit int) ([]store.Unindexed, error)
-	AddText(ctx context.Context, u store.Unindexed, text string) error
+	Installed(ctx context.Context, packages []string) error
+	ClaimContents(ctx context.Context, state store.Reading, limit int) ([]store.Unindexed, error)
+	AddText(ctx context.Context, u store.Unindexed, text string, state store.Reading, reason string) error
+	Renew(ctx context.Context, u store.Unindexed) error
 	PutOff(ctx context.Context, u store.Unindexed, reason string) error
 	Release(ctx context.Context, u store.Unindexed, reason string, then time.Time) error
 }
 
-// indexer updates the index, piece by piece.
+// indexer updates the index, piece by piece: with texts that are read at once, or that are recognised, one
+// content at a time.
 type indexer struct {
-	index    searched
-	text     func(ctx context.Context, u store.Unindexed) (string, error)
+	index searched
+	state store.Reading // of the contents that it handles, and how many it claims at a time
+	limit int
+	// text reads a text. scan says that a part of it must be recognised. It calls next before a piece of long work.
+	text     func(ctx context.Context, u store.Unindexed, next func() error) (text []byte, scan bool, err error)
 	activity *activity
+	wake     <-chan struct{}
+	scans    chan struct{} // has room for one: a Scan that was not handled yet
 	log      logrus.FieldLogger
 }
 
 // startIndexing starts the indexer.
 func (s *Server) startIndexing(ctx context.Context, on searched) {
 	s.activity.begin()() // opening an archive counts as activity
-	s.inBackground(ctx, s.newIndexer(on).run)
+	texts, scans := s.newIndexers(on)
+	s.inBackground(ctx, texts.run)
+	s.inBackground(ctx, scans.run)
 }
 
-func (s *Server) newIndexer(on searched) *indexer {
-	return &indexer{index: on, text: s.renderer.textOf, activity: s.activity, log: s.log}
+func (s *Server) newIndexers(on searched) (texts, scans *indexer) {
+	found := make(chan struct{}, 1)
+	return &indexer{on, store.Waiting, mostClaimed, s.renderer.textOf, s.activity, s.activity.changed, found, s.log},
+		&indexer{on, store.Scan, 1, s.renderer.recognised, s.activity, found, found, s.log}
 }
 
 func (i *indexer) run(ctx context.Context) {
 	anew := time.NewTicker(indexAnew)
 	defer anew.Stop()
-	for {
+	for looked := (time.Time{}); ; {
+		if i.state == store.Waiting && time.Since(looked) > untilInstalled {
+			if err := i.index.Installed(ctx, engine.Installed()); err == nil {
+				looked = time.Now()
+			} else if ctx.Err() == nil {
+				i.log.WithError(err).Warn("texts that lacked a program are not read again")
+			}
+		}
 		i.catchUp(ctx)
 		select {
-		case <-i.activity.changed:
+		case <-i.wake:
 		case <-anew.C:
 		case <-ctx.Done():
 			return
@@ -99,7 +119,7 @@ func (i *indexer) catchUp(ctx context.Context) {
 // piece works for a moment, and reports whether there may be more to do.
 func (i *indexer) piece(ctx context.Context) (more bool, err error) {
 	ends := time.Now().Add(aMoment)
-	for more = true; more && time.Now().Before(ends); {
+	for more = i.state == store.Waiting; more && time.Now().Before(ends); {
 		if more, err = i.index.IndexSaid(ctx); err != nil {
 			return false, err
 		}
@@ -107,7 +127,7 @@ func (i *indexer) piece(ctx context.Context) (more bool, err error) {
 	if more {
 		return true, nil
 	}
-	claimed, err := i.index.ClaimContents(ctx, mostClaimed)
+	claimed, err := i.index.ClaimContents(ctx, i.state, i.limit)
 	if err != nil {
 		return false, err
 	}
@@ -123,38 +143,74 @@ func (i *indexer) piece(ctx context.Context) (more bool, err error) {
 
 // content adds the text of a content to the index. The error is that of the database.
 func (i *indexer) content(ctx context.Context, u store.Unindexed) error {
-	text, err := i.text(ctx, u)
-	ends := ctx.Err() != nil
+	text, scan, err := i.read(ctx, u)
+	ends, words := ctx.Err() != nil, string(text)
 	ctx = context.WithoutCancel(ctx) // a claimed content is finished, or given back
+	missing, lacks := errors.AsType[*engine.MissingError](err)
 	switch {
 	case ends:
 		return i.index.Release(ctx, u, "", time.Now())
-	case err == nil:
-		return i.index.AddText(ctx, u, text)
 	case archive.KindOf(err) == archive.KindBusy:
 		return i.index.Release(ctx, u, "", time.Now().Add(indexAnew))
-	case errors.Is(err, poppler.ErrMissing):
-		return i.index.Release(ctx, u, err.Error(), time.Now().Add(untilInstalled))
+	case lacks:
+		return i.index.AddText(ctx, u, words, store.NoEngine, missing.Package)
+	case errors.Is(err, engine.ErrUnreadable):
+		return i.index.AddText(ctx, u, words, store.Unreadable, err.Error())
+	case err != nil:
+		i.log.WithError(err).WithFields(logrus.Fields{"content": u.Digest, "attempt": u.Attempts}).Warn("the text of a content could not be extracted")
+		return i.index.PutOff(ctx, u, err.Error())
+	case scan:
+		defer signal(i.scans)
+		return i.index.AddText(ctx, u, words, store.Scan, "")
+	case render.Blank(text):
+		return i.index.AddText(ctx, u, "", store.NoText, "")
 	}
-	i.log.WithError(err).WithFields(logrus.Fields{"content": u.Digest, "attempt": u.Attempts}).Warn("the text of a content could not be extracted")
-	return i.index.PutOff(ctx, u, err.Error())
+	return i.index.AddText(ctx, u, words, store.Read, "")
 }
 
-// textOf extracts the text of a content; it is empty if there is none. A panic counts as a failure
-// of this content alone.
-func (m *renderer) textOf(ctx context.Context, u store.Unindexed) (_ string, err error) {
+// read reads the text of a content. A panic counts as a failure of this content alone.
+func (i *indexer) read(ctx context.Context, u store.Unindexed) (text []byte, scan bool, err error) {
 	defer func() {
 		if cause := recover(); cause != nil {
-			m.log.WithFields(logrus.Fields{"content": u.Digest, "panic": cause, "stack": string(debug.Stack())}).Error("extracting a text failed")
+			i.log.WithFields(logrus.Fields{"content": u.Digest, "panic": cause, "stack": string(debug.Stack())}).Error("extracting a text failed")
 			err = errors.New("the program failed at it")
 		}
 	}()
-	var text []byte
-	err = m.rendered(ctx, turns.Nobody, u.Digest, render.Source{ContentType: u.ContentType, Size: u.Size}, func(source render.Source) (err error) {
+	return i.text(ctx, u, func() error {
+		return errors.Join(i.activity.quiet(ctx, quietFor, quietAtMost), i.index.Renew(ctx, u))
+	})
+}
+
+// textOf extracts the text of a content; it is empty if there is none.
+func (m *renderer) textOf(ctx context.Context, u store.Unindexed, _ func() error) (text []byte, scan bool, err error) {
+	source := render.Source{ContentType: u.ContentType, Size: u.Size}
+	err = m.rendered(ctx, turns.Nobody, u.Digest, source, func(source render.Source) (err error) {
 		text, err = render.Text(ctx, source)
 		return err
 	})
-	return string(text), err
+	if scan = err == nil && render.Scanned(source, text); scan {
+		err = engine.Need("tesseract")
+	}
+	return text, scan, err
+}
+
+// recognised returns the text of a scan, which is kept.
+func (m *renderer) recognised(ctx context.Context, u store.Unindexed, next func() error) (text []byte, _ bool, err error) {
+	if digest, err := m.known.Rendition(ctx, u.Digest, render.Recognised); err == nil && digest != "" {
+		if text, err := m.keptText(ctx, digest); err == nil {
+			return text, false, nil
+		}
+	}
+	content, err := m.vault.Open(ctx, u.Digest)
+	if err != nil {
+		return nil, false, err
+	}
+	defer func() { _ = content.Close() }()
+	text, err = render.Recognise(ctx, render.Source{Content: content, ContentType: u.ContentType, Size: u.Size}, next)
+	if err == nil {
+		_, err = m.keepMade(ctx, u.Digest, render.Recognised, bytes.NewReader(text))
+	}
+	return text, false, err
 }
 
 // activity tells background work when the service is idle.
@@ -178,9 +234,12 @@ func (a *activity) begin() (end func()) {
 }
 
 // change signals a change.
-func (a *activity) change() {
+func (a *activity) change() { signal(a.changed) }
+
+// signal sends to a channel that has room for one, unless it is full.
+func signal(to chan<- struct{}) {
 	select {
-	case a.changed <- struct{}{}:
+	case to <- struct{}{}:
 	default:
 	}
 }

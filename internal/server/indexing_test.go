@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"maps"
 	"net/http/httptest"
 	"strings"
 	"testing"
@@ -25,11 +26,13 @@ func unindexed(t *testing.T) *Server {
 // workOff brings the index to the newest state.
 func workOff(t *testing.T, s *Server) {
 	t.Helper()
-	index := s.newIndexer(s.db.Index)
-	for more := true; more; {
-		var err error
-		if more, err = index.piece(t.Context()); err != nil {
-			t.Fatal(err)
+	texts, scans := s.newIndexers(s.db.Index)
+	for _, index := range []*indexer{texts, scans} {
+		for more := true; more; {
+			var err error
+			if more, err = index.piece(t.Context()); err != nil {
+				t.Fatal(err)
+			}
 		}
 	}
 }
@@ -105,13 +108,13 @@ func TestAContentThatFailsHoldsUpNoOther(t *testing.T) {
 	workOff(t, s)
 	wantFound(t, s, "three", 1)
 	wantFound(t, s, "two", 0)
-	reasons, err := s.db.Index.GivenUp(t.Context(), "", 9)
-	backlog, err2 := s.db.Index.Backlog(t.Context())
-	if err := errors.Join(err, err2); err != nil || len(reasons) != 2 || backlog != (store.Backlog{Waiting: 2, Indexed: 1}) {
+	reasons, err := s.db.Index.Unread(t.Context(), "", 9)
+	backlog, err2 := s.db.Index.Texts(t.Context())
+	if err := errors.Join(err, err2); err != nil || len(reasons) != 2 || !maps.Equal(backlog, map[store.Reading]int64{store.Waiting: 2, store.Read: 1}) {
 		t.Errorf("%+v, %+v, %v", reasons, backlog, err)
 	}
 	for _, r := range reasons {
-		if r.Final || !strings.Contains(r.Text, "the disk is gone") && !strings.Contains(r.Text, "the program failed") {
+		if r.State != store.Waiting || !strings.Contains(r.Text, "the disk is gone") && !strings.Contains(r.Text, "the program failed") {
 			t.Errorf("%+v", r)
 		}
 	}

@@ -16,8 +16,8 @@ import (
 	"github.com/archivefs/archivefs/archive"
 	"github.com/archivefs/archivefs/internal/server/blob"
 	"github.com/archivefs/archivefs/internal/server/catalog"
+	"github.com/archivefs/archivefs/internal/server/engine"
 	"github.com/archivefs/archivefs/internal/server/inspect"
-	"github.com/archivefs/archivefs/internal/server/poppler"
 	"github.com/archivefs/archivefs/internal/server/refusal"
 	"github.com/archivefs/archivefs/internal/server/render"
 	"github.com/archivefs/archivefs/internal/server/store"
@@ -31,7 +31,7 @@ type renderer struct {
 	workers  *workers
 	attempts attempts
 	underWay singleflight.Group // the making of PDFs
-	warn     sync.Once          // that poppler-utils is not installed
+	warn     sync.Once          // that a program is not installed
 	log      logrus.FieldLogger
 }
 
@@ -110,13 +110,17 @@ func (m *renderer) render(ctx context.Context, who turns.Party, digest string, s
 	var pdf bytes.Buffer
 	var variant string
 	err = m.rendered(ctx, who, digest, source, func(source render.Source) error {
-		variant, err = render.PDF(&pdf, source)
+		variant, err = render.PDF(context.WithoutCancel(ctx), &pdf, source)
 		return err
 	})
 	if err != nil {
 		return "", err
 	}
-	return m.keepMade(ctx, digest, variant, &pdf)
+	pages := inspect.Content(bytes.NewReader(pdf.Bytes()), int64(pdf.Len()), inspect.Hint{}).Pages
+	if made, err = m.keepMade(ctx, digest, variant, &pdf); err == nil && render.LaidOut(variant) {
+		err = m.known.SetPages(ctx, digest, pages)
+	}
+	return made, err
 }
 
 func sourceOf(d store.Document) render.Source {
@@ -184,13 +188,14 @@ func (m *renderer) preview(ctx context.Context, who turns.Party, d store.Documen
 // unmade returns the error for a preview or a text that cannot be made. It reports a missing
 // program, which the operator can install.
 func (m *renderer) unmade(err error) error {
-	if !errors.Is(err, poppler.ErrMissing) {
+	missing, is := errors.AsType[*engine.MissingError](err)
+	if !is {
 		return err
 	}
 	m.warn.Do(func() {
-		m.log.WithError(err).Warn("previews and texts of PDFs need poppler-utils, which is not installed")
+		m.log.WithError(missing).Warn("some previews and texts need a program; archivefs doctor --embedded says what is missing")
 	})
-	return refusal.Blame("id", refusal.New(archive.KindNotFound, "previews and texts of PDFs are not available: poppler-utils is not installed"))
+	return refusal.Blame("id", refusal.New(archive.KindNotFound, "there is no preview or text of the document: %v", missing))
 }
 
 // textPages returns the text of each page of a document.
@@ -200,6 +205,9 @@ func (m *renderer) textPages(ctx context.Context, r *request, d store.Document) 
 		return nil, m.unmade(lostOf(ctx, r.catalog, d, err))
 	}
 	if text == nil {
+		if err := engine.Need("tesseract"); err != nil && render.Scanned(sourceOf(d), nil) {
+			return nil, m.unmade(err)
+		}
 		return nil, refusal.Blame("id", refusal.New(archive.KindNotFound, "no text is known of document %d", d.ID))
 	}
 	pages := bytes.SplitN(text, []byte(pageEnd), max(1, d.Pages))
@@ -216,7 +224,7 @@ func (m *renderer) textPages(ctx context.Context, r *request, d store.Document) 
 func (m *renderer) text(ctx context.Context, who turns.Party, d store.Document) (text []byte, err error) {
 	source := sourceOf(d)
 	variant := render.TextVariant(source)
-	if variant != "" {
+	for _, variant := range []string{render.Recognised, variant} {
 		digest, err := m.known.Rendition(ctx, d.Digest, variant)
 		if err != nil {
 			return nil, err
@@ -235,9 +243,12 @@ func (m *renderer) text(ctx context.Context, who turns.Party, d store.Document) 
 		text, err = render.Text(ctx, source)
 		return err
 	})
-	if errors.Is(err, poppler.ErrTooSlow) {
+	switch {
+	case errors.Is(err, engine.ErrTooSlow):
 		m.attempts.fail(this, 0)
 		return nil, nil
+	case errors.Is(err, engine.ErrUnreadable):
+		text, err = nil, nil
 	}
 	if err != nil || variant == "" {
 		return text, err

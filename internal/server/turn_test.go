@@ -99,10 +99,10 @@ func TestALongQueueForPreviewsIsSentAway(t *testing.T) {
 	}
 	workOff(t, s)
 	wantFound(t, s, "lighthouse", 0)
-	if b, err := s.db.Index.Backlog(t.Context()); err != nil || b.Waiting != 1 || b.Failed != 0 {
+	if b, err := s.db.Index.Texts(t.Context()); err != nil || b["waiting"] != 1 || len(b) != 1 {
 		t.Errorf("%+v, %v", b, err)
 	}
-	gave, err := s.db.Index.GivenUp(t.Context(), "", 9)
+	gave, err := s.db.Index.Unread(t.Context(), "", 9)
 	if err != nil || len(gave) != 0 {
 		t.Errorf("the index has given up %v, %v", gave, err)
 	}

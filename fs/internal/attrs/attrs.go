@@ -78,7 +78,11 @@ func read(ctx context.Context, n Node, a xattr.Attr) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		return a.Data()(data)
+		value, err := a.Data()(data)
+		if value == nil && err == nil {
+			err = ErrAbsent
+		}
+		return value, err
 	}
 	s, err := subject(ctx, n, a)
 	if err != nil {

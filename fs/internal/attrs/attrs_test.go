@@ -45,7 +45,7 @@ type document struct {
 }
 
 func (d *document) Data(context.Context) (archive.DocumentData, error) {
-	return archive.DocumentData{Raw: []byte(`{"id":17}`)}, nil
+	return archive.DocumentData{Text: "yes", Raw: []byte(`{"id":17}`)}, nil
 }
 
 func (d *document) Change(ctx context.Context, a xattr.Attr, value []byte) error {
@@ -167,6 +167,7 @@ var cells = map[string]string{
 	"email-import-order":        ".p.- .p.- vkkl vkkl .nn- .nn- .nn- .nn- .nn-",
 	"force-new-document":        ".p.- .p.- vkkl vkkl .nn- .nn- .nn- .nn- .nn-",
 	"notes":                     "vp.- vp.- .n.- .n.- .nn- .nn- .nn- .nn- .nn-",
+	"text":                      "vp.- vp.- .n.- .n.- .nn- .nn- .nn- .nn- .nn-",
 	"stamps":                    "vp.- vp.- .n.- .n.- .nn- .nn- .nn- .nn- .nn-",
 	"data":                      "vp.- vp.- .n.- .n.- .nn- .nn- .nn- .nn- .nn-",
 	"retry":                     ".p.- .p.- .k.- .k.- .nn- .nn- .nn- .nn- .nn-",

@@ -56,11 +56,13 @@ type Verified struct {
 	Removed   int          `json:"orphans-removed"`
 }
 
-// All counts the findings that remain.
+// All counts the defects that remain.
 func (v Verified) All() int {
 	n := -v.Removed
-	for _, count := range v.Findings {
-		n += count
+	for kind, count := range v.Findings {
+		if kind != Unread {
+			n += count
+		}
 	}
 	return n
 }
@@ -88,7 +90,7 @@ func (a *Archive) Verify(ctx context.Context, how Verification) (Verified, error
 		Archive: a, Verification: how, began: time.Now(), result: Verified{Findings: map[Kind]int{}},
 		buffers: sync.Pool{New: func() any { return new([portion]byte) }},
 	}
-	for _, part := range []func(context.Context) error{v.claimed, v.database, v.rules, v.referenced, v.orphans} {
+	for _, part := range []func(context.Context) error{v.claimed, v.database, v.rules, v.referenced, v.orphans, v.unread} {
 		if err := part(ctx); err != nil {
 			return v.result, err
 		}
@@ -148,6 +150,25 @@ func (v *verifying) settle(ctx context.Context) error {
 		return ctx.Err()
 	case <-time.After(cmp.Or(v.Settle, time.Second)):
 		return nil
+	}
+}
+
+// unread names the contents whose text could not be read.
+func (v *verifying) unread(ctx context.Context) error {
+	for after := ""; ; {
+		some, err := v.Store.Index.Unread(ctx, after, batch)
+		if err != nil || len(some) == 0 {
+			return err
+		}
+		for _, r := range some {
+			after = r.Digest
+			if r.State == store.NoEngine {
+				r.Text += " is not installed"
+			}
+			if err := v.about(ctx, Unread, r.Digest, r.Text); err != nil {
+				return err
+			}
+		}
 	}
 }
 
@@ -396,12 +417,13 @@ const (
 	Orphan   Kind = "orphan"   // a content is not used
 	Rule     Kind = "rule"     // a row breaks a rule
 	Database Kind = "database" // the database itself is damaged
+	Unread   Kind = "unread"   // the text of a content could not be read, which is no defect
 )
 
 // named is how many documents a finding names.
 const named = 20
 
-// Finding is a defect.
+// Finding is a defect, or what could not be read.
 type Finding struct {
 	Kind    Kind   `json:"kind"`
 	Content string `json:"content,omitempty"` // a digest

@@ -14,6 +14,7 @@ import (
 
 	"codeberg.org/go-pdf/fpdf"
 
+	"github.com/archivefs/archivefs/internal/server/engine"
 	"github.com/archivefs/archivefs/internal/server/poppler"
 )
 
@@ -105,28 +106,28 @@ func TestUnreadable(t *testing.T) {
 		"nothing": "", "no PDF": "text", "cut": whole[:40], "locked": pdf(t, locked, "text"),
 	} {
 		t.Run(name, func(t *testing.T) {
-			if text, err := poppler.Text(t.Context(), bytes.NewReader([]byte(content))); !errors.Is(err, poppler.ErrUnreadable) {
+			if text, err := poppler.Text(t.Context(), bytes.NewReader([]byte(content))); !errors.Is(err, engine.ErrUnreadable) {
 				t.Errorf("text %q, %v", text, err)
 			}
-			if pages, err := poppler.Pages(t.Context(), bytes.NewReader([]byte(content))); !errors.Is(err, poppler.ErrUnreadable) {
+			if pages, err := poppler.Pages(t.Context(), bytes.NewReader([]byte(content))); !errors.Is(err, engine.ErrUnreadable) {
 				t.Errorf("%d pages, %v", pages, err)
 			}
-			if picture, err := poppler.Page(t.Context(), bytes.NewReader([]byte(content)), 0, 100); !errors.Is(err, poppler.ErrUnreadable) {
+			if picture, err := poppler.Page(t.Context(), bytes.NewReader([]byte(content)), 0, 100); !errors.Is(err, engine.ErrUnreadable) {
 				t.Errorf("%d bytes, %v", len(picture), err)
 			}
 		})
 	}
-	if _, err := poppler.Page(t.Context(), bytes.NewReader([]byte(whole)), 1, 100); !errors.Is(err, poppler.ErrUnreadable) {
+	if _, err := poppler.Page(t.Context(), bytes.NewReader([]byte(whole)), 1, 100); !errors.Is(err, engine.ErrUnreadable) {
 		t.Errorf("of a page that is not there: %v", err)
 	}
 }
 
 func TestMissing(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
-	if _, err := poppler.Text(t.Context(), bytes.NewReader(nil)); !errors.Is(err, poppler.ErrMissing) {
+	if _, err := poppler.Text(t.Context(), bytes.NewReader(nil)); !errors.Is(err, engine.ErrMissing) {
 		t.Error(err)
 	}
-	if _, err := poppler.Page(t.Context(), bytes.NewReader(nil), 0, 100); !errors.Is(err, poppler.ErrMissing) {
+	if _, err := poppler.Page(t.Context(), bytes.NewReader(nil), 0, 100); !errors.Is(err, engine.ErrMissing) {
 		t.Error(err)
 	}
 }

@@ -21,6 +21,7 @@ import (
 	"golang.org/x/image/tiff"
 	_ "golang.org/x/image/webp" // decoded when a WebP comes
 
+	"github.com/archivefs/archivefs/internal/server/engine"
 	"github.com/archivefs/archivefs/internal/server/inspect"
 	"github.com/archivefs/archivefs/internal/server/poppler"
 )
@@ -273,7 +274,7 @@ func Pictured(s Source) bool {
 // Preview returns a page of a PDF or a picture, counted from 0, as a JPEG that fits into the
 // box. It is never larger than the picture; that of a PDF has at most poppler.MostSide pixels per
 // side. It is nil if there is no such page, or it cannot be read in time. The error is
-// poppler.ErrMissing for a PDF if poppler is not installed.
+// engine.ErrMissing for a PDF if poppler is not installed.
 func Preview(ctx context.Context, s Source, page, width, height int) ([]byte, error) {
 	if class(s) == "pdf" {
 		return previewPDF(ctx, s.Content, page, width, height)
@@ -292,7 +293,7 @@ func Preview(ctx context.Context, s Source, page, width, height int) ([]byte, er
 // previewPDF draws a page. The program supports only square boxes.
 func previewPDF(ctx context.Context, pdf io.Reader, page, width, height int) ([]byte, error) {
 	picture, err := poppler.Page(ctx, pdf, page, max(width, height))
-	if errors.Is(err, poppler.ErrUnreadable) || errors.Is(err, poppler.ErrTooSlow) {
+	if errors.Is(err, engine.ErrUnreadable) || errors.Is(err, engine.ErrTooSlow) {
 		return nil, nil
 	}
 	if err != nil {

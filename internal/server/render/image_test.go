@@ -124,7 +124,7 @@ func TestOrientation(t *testing.T) {
 			}
 			var pdf bytes.Buffer
 			source := render.Source{Content: strings.NewReader(content), Size: int64(len(content)), ContentType: typ}
-			if _, err := render.PDF(&pdf, source); err != nil || !strings.Contains(pdf.String(), fmt.Sprintf("/Width %d\n/Height %d\n", want.width, want.height)) {
+			if _, err := render.PDF(t.Context(), &pdf, source); err != nil || !strings.Contains(pdf.String(), fmt.Sprintf("/Width %d\n/Height %d\n", want.width, want.height)) {
 				t.Errorf("%s, orientation %d: the PDF has another image, %v", typ, orientation, err)
 			}
 		}
@@ -176,7 +176,7 @@ func TestColours(t *testing.T) {
 			}
 			source := render.Source{Content: strings.NewReader(test.content), Size: int64(len(test.content)), ContentType: test.typ}
 			var pdf bytes.Buffer
-			if variant, err := render.PDF(&pdf, source); err != nil || strings.HasPrefix(variant, "cover") || strings.Contains(pdf.String(), "/DeviceCMYK") {
+			if variant, err := render.PDF(t.Context(), &pdf, source); err != nil || strings.HasPrefix(variant, "cover") || strings.Contains(pdf.String(), "/DeviceCMYK") {
 				t.Errorf("variant %s, %v", variant, err)
 			}
 		})
@@ -208,14 +208,14 @@ func TestHugePictures(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			source := render.Source{Content: strings.NewReader(test.content), Size: int64(len(test.content)), ContentType: test.typ}
 			var pdf bytes.Buffer
-			if variant, err := render.PDF(&pdf, source); err != nil || !strings.HasPrefix(variant, "cover") {
+			if variant, err := render.PDF(t.Context(), &pdf, source); err != nil || !strings.HasPrefix(variant, "cover") {
 				t.Errorf("variant %s, %v", variant, err)
 			}
 		})
 	}
 	strip := encoded(t, func(b *bytes.Buffer) error { return png.Encode(b, image.NewGray(image.Rect(0, 0, 1, 20_000))) })
 	var pdf bytes.Buffer
-	if _, err := render.PDF(&pdf, render.Source{Content: strings.NewReader(strip), Size: int64(len(strip)), ContentType: "image/png"}); err != nil || !strings.Contains(pdf.String(), "/MediaBox [0 0 2.83 14173.23]") {
+	if _, err := render.PDF(t.Context(), &pdf, render.Source{Content: strings.NewReader(strip), Size: int64(len(strip)), ContentType: "image/png"}); err != nil || !strings.Contains(pdf.String(), "/MediaBox [0 0 2.83 14173.23]") {
 		t.Errorf("a strip is set on another page: %v", err)
 	}
 }

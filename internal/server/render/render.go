@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -17,6 +18,7 @@ import (
 	"github.com/dustin/go-humanize"
 	"golang.org/x/image/font/gofont/gomono"
 
+	"github.com/archivefs/archivefs/internal/server/engine"
 	"github.com/archivefs/archivefs/internal/server/inspect"
 	"github.com/archivefs/archivefs/internal/server/office"
 	"github.com/archivefs/archivefs/internal/server/poppler"
@@ -41,16 +43,31 @@ var errUnreadable = errors.New("content cannot be rendered")
 // and variant can share a rendition. The number in a variant changes with the way of rendering.
 func Variants(s Source) []string {
 	cover := "cover " + s.ContentType + " " + s.Name
-	if class := class(s); class != "" {
-		return []string{"pdf 2 " + class, cover}
+	class := class(s)
+	switch {
+	case class == "":
+		return []string{cover}
+	case class == laidOut && engine.Need("soffice") == nil:
+		cover = "no office file: " + cover // a cover of before is of no use
 	}
-	return []string{cover}
+	return []string{"pdf 2 " + class, cover}
 }
 
 // PDF writes the PDF and returns its variant.
-func PDF(w io.Writer, s Source) (variant string, err error) {
+func PDF(ctx context.Context, w io.Writer, s Source) (variant string, err error) {
 	variants := Variants(s)
-	if class := class(s); class != "" {
+	switch class := class(s); class {
+	case "":
+	case laidOut:
+		pdf, err := engine.PDF(ctx, s.Content)
+		if err == nil {
+			_, err = w.Write(pdf)
+			return variants[0], err
+		}
+		if !errors.Is(err, engine.ErrMissing) && !errors.Is(err, engine.ErrUnreadable) && !errors.Is(err, engine.ErrTooSlow) {
+			return "", err
+		}
+	default:
 		pdf, err := content(class, s)
 		if err == nil {
 			return variants[0], output(w, pdf)
@@ -74,9 +91,17 @@ func class(s Source) string {
 		return "image"
 	case inspect.Paged(s.ContentType, s.Size):
 		return "words " + s.ContentType
+	case office.Is(media) && s.Size <= maxSource:
+		return laidOut
 	}
 	return ""
 }
+
+// laidOut is the class of office files, which LibreOffice lays out.
+const laidOut = "office"
+
+// LaidOut reports whether a variant is the PDF of an office file, which tells how many pages it has.
+func LaidOut(variant string) bool { return variant == "pdf 2 "+laidOut }
 
 func isImage(media string) bool {
 	switch media {
@@ -151,6 +176,23 @@ func output(w io.Writer, pdf *fpdf.Fpdf) error {
 // maxWords is how much of a text is read, in bytes.
 const maxWords = 16 << 20
 
+// Recognised is the name under which a text is stored of which a part was recognised.
+const Recognised = "recognised 1"
+
+// Scanned reports whether pages of a source may have a text that must be recognised, as Text does not have it.
+func Scanned(s Source, text []byte) bool {
+	switch class(s) {
+	case "tiff", "image":
+		return true
+	case "pdf":
+		return slices.ContainsFunc(bytes.Split(text, []byte("\f")), Blank)
+	}
+	return false
+}
+
+// Blank reports whether a page has no text.
+func Blank(page []byte) bool { return len(bytes.TrimSpace(page)) == 0 }
+
 // TextVariant is the name under which the extracted text of a source is stored. It is empty if
 // extracting it again is cheaper.
 func TextVariant(s Source) string {
@@ -163,10 +205,9 @@ func TextVariant(s Source) string {
 }
 
 // Text returns the text of a document in UTF-8, its pages separated by form feeds: of PDFs with text,
-// texts of any kind, e-mails and office documents. It is nil for other contents and unreadable ones, and
-// depends only on content, size and content type. A huge text is cut off. It has no NUL, which
-// databases do not accept. The error for a PDF is poppler.ErrMissing if poppler is not installed, and
-// poppler.ErrTooSlow if it took too long.
+// texts of any kind, e-mails and office documents. It is nil for other contents, and depends only on content,
+// size and content type. A huge text is cut off. It has no NUL, which databases do not accept. The error is
+// engine.ErrMissing if a program is not installed, engine.ErrUnreadable, or engine.ErrTooSlow.
 func Text(ctx context.Context, s Source) ([]byte, error) {
 	words, err := words(ctx, s)
 	if bytes.IndexByte(words, 0) >= 0 {
@@ -181,13 +222,29 @@ func words(ctx context.Context, s Source) ([]byte, error) {
 		return pdfText(ctx, s.Content)
 	case inspect.Wordy(s.ContentType):
 		return wordText(s)
-	case office.Is(s.ContentType) && s.Size <= maxSource:
-		return officeText(s)
+	case (office.Is(s.ContentType) || engine.ReadsOld(s.ContentType)) && s.Size <= maxSource:
+		text, err := officeText(s)
+		if errors.Is(err, engine.ErrUnreadable) && engine.ReadsOld(s.ContentType) {
+			text, err = oldText(ctx, s)
+		}
+		return bytes.ReplaceAll(text, []byte("\f"), []byte("\n")), err
 	}
 	return nil, nil
 }
 
-// officeText returns the text of an office document, on one page.
+// oldText returns the text of an old office document, read by catdoc or LibreOffice.
+func oldText(ctx context.Context, s Source) ([]byte, error) {
+	text, err := engine.OldText(ctx, s.Content, s.ContentType)
+	if errors.Is(err, engine.ErrMissing) && engine.Need("soffice") == nil {
+		var pdf []byte
+		if pdf, err = engine.PDF(ctx, s.Content); err == nil {
+			return poppler.Text(ctx, bytes.NewReader(pdf))
+		}
+	}
+	return text, err
+}
+
+// officeText returns the text of an office document.
 func officeText(s Source) ([]byte, error) {
 	content, is := s.Content.(io.ReaderAt)
 	if !is {
@@ -203,11 +260,9 @@ func officeText(s Source) ([]byte, error) {
 	case read.err != nil:
 		return nil, fmt.Errorf("read content: %w", read.err)
 	case errors.Is(err, office.ErrUnreadable):
-		return nil, nil
-	case err != nil:
-		return nil, err
+		return nil, fmt.Errorf("%w: %w", engine.ErrUnreadable, err)
 	}
-	return []byte(strings.ReplaceAll(words, "\f", "\n")), nil
+	return []byte(words), err
 }
 
 // wordText returns the text of a text or an e-mail, in pages if it is laid out on pages.
@@ -231,16 +286,65 @@ func wordText(s Source) ([]byte, error) {
 // pdfText extracts the text of a PDF, nil if it has none, as a scan without OCR.
 func pdfText(ctx context.Context, pdf io.Reader) ([]byte, error) {
 	words, err := poppler.Text(ctx, pdf)
-	if errors.Is(err, poppler.ErrUnreadable) {
-		return nil, nil
+	if err != nil || Blank(words) {
+		return nil, err
 	}
+	return bytes.TrimSuffix(words, []byte("\f")), nil
+}
+
+// MostRecognised is how many pages of a document are recognised.
+const MostRecognised = 200
+
+// side is the longer side of an A4 page of engine.Resolution, in pixels.
+const side = 3508
+
+// Recognise returns the text of a source whose pages without a text are recognised; before each it calls next.
+// The error is engine.ErrMissing if a program is not installed, and engine.ErrUnreadable or
+// engine.ErrTooSlow if there is no text for that reason.
+func Recognise(ctx context.Context, s Source, next func() error) ([]byte, error) {
+	if class(s) != "pdf" {
+		var pdf bytes.Buffer
+		if variant, err := PDF(ctx, &pdf, s); err != nil {
+			return nil, err
+		} else if variant != Variants(s)[0] {
+			return nil, engine.ErrUnreadable
+		}
+		s.Content = bytes.NewReader(pdf.Bytes())
+	}
+	pdf, done, err := engine.File(s.Content)
 	if err != nil {
 		return nil, err
 	}
-	if len(bytes.TrimSpace(words)) == 0 {
-		return nil, nil
+	defer done()
+	words, err := poppler.Text(ctx, pdf)
+	if err != nil {
+		return nil, err
 	}
-	return bytes.TrimSuffix(words, []byte("\f")), nil
+	pages := bytes.Split(bytes.TrimSuffix(words, []byte("\f")), []byte("\f"))
+	var failed error
+	for n, left := 0, MostRecognised; n < len(pages) && left > 0; n++ {
+		if !Blank(pages[n]) {
+			continue
+		}
+		left--
+		if err := next(); err != nil {
+			return nil, err
+		}
+		picture, err := poppler.Page(ctx, pdf, n, side)
+		if err == nil {
+			pages[n], err = engine.Recognise(ctx, picture)
+		}
+		switch {
+		case errors.Is(err, engine.ErrUnreadable), errors.Is(err, engine.ErrTooSlow):
+			failed = err
+		case err != nil:
+			return nil, err
+		}
+	}
+	if words = bytes.Join(pages, []byte("\f")); Blank(words) {
+		return nil, failed
+	}
+	return bytes.ReplaceAll(words, []byte{0}, []byte("\ufffd")), nil
 }
 
 // failingAt remembers the error of a reader, which is not the content's fault.

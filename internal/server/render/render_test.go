@@ -79,7 +79,7 @@ func TestPDF(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			var pdf bytes.Buffer
 			source := render.Source{Content: strings.NewReader(test.content), Size: int64(len(test.content)), ContentType: test.typ, Name: test.name}
-			variant, err := render.PDF(&pdf, source)
+			variant, err := render.PDF(t.Context(), &pdf, source)
 			if err != nil || variant != test.variant {
 				t.Fatalf("variant %q, %v; want %q", variant, err, test.variant)
 			}
@@ -98,7 +98,7 @@ func TestPDF(t *testing.T) {
 func TestPDFTellsAFailedRead(t *testing.T) {
 	source := render.Source{Content: iotest.ErrReader(iotest.ErrTimeout), Size: 1, ContentType: "text/plain", Name: "x"}
 	var b bytes.Buffer
-	if _, err := render.PDF(&b, source); err == nil || b.Len() > 0 {
+	if _, err := render.PDF(t.Context(), &b, source); err == nil || b.Len() > 0 {
 		t.Errorf("%v, %d bytes", err, b.Len())
 	}
 }
@@ -128,7 +128,7 @@ func FuzzPDF(f *testing.F) {
 			Content: strings.NewReader(content), Size: int64(len(content)),
 			ContentType: types[int(kind)%len(types)], Name: content,
 		}
-		if _, err := render.PDF(&b, source); err != nil || !strings.HasPrefix(b.String(), "%PDF-") {
+		if _, err := render.PDF(t.Context(), &b, source); err != nil || !strings.HasPrefix(b.String(), "%PDF-") {
 			t.Errorf("%q: %v", content, err)
 		}
 	})
@@ -140,7 +140,7 @@ func TestPDFsAtOnce(t *testing.T) {
 		for range 4 {
 			t.Run(typ, func(t *testing.T) {
 				t.Parallel()
-				if _, err := render.PDF(io.Discard, render.Source{Content: strings.NewReader("Inhalt"), Size: 6, ContentType: typ, Name: "a"}); err != nil {
+				if _, err := render.PDF(t.Context(), io.Discard, render.Source{Content: strings.NewReader("Inhalt"), Size: 6, ContentType: typ, Name: "a"}); err != nil {
 					t.Error(err)
 				}
 			})

@@ -44,9 +44,9 @@ func tables() []table {
 			name: "content", key: "id", given: true,
 			columns: []string{"id", "size", "attempts", "due", "digest", "content_type", "state", "reason"},
 			anew: map[string]string{
-				"attempts": "CASE state WHEN 'indexed' THEN 0 ELSE attempts END",
-				"due":      "CASE state WHEN 'indexed' THEN 0 ELSE due END",
-				"state":    "CASE state WHEN 'indexed' THEN 'waiting' ELSE state END",
+				"attempts": "CASE WHEN state IN ('waiting', 'unreadable') THEN attempts ELSE 0 END",
+				"due":      "CASE WHEN state IN ('waiting', 'unreadable') THEN due ELSE 0 END",
+				"state":    "CASE WHEN state = 'unreadable' THEN state ELSE 'waiting' END",
 			},
 		},
 		{

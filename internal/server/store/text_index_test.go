@@ -3,6 +3,7 @@ package store_test
 import (
 	"database/sql"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -30,7 +31,7 @@ func holding(t testing.TB, s archiver, inbox archive.ID, contents ...string) []a
 
 func claim(t testing.TB, s opened, limit int) []store.Unindexed {
 	t.Helper()
-	claimed, err := s.Index.ClaimContents(t.Context(), limit)
+	claimed, err := s.Index.ClaimContents(t.Context(), store.Waiting, limit)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,7 +42,7 @@ func claim(t testing.TB, s opened, limit int) []store.Unindexed {
 func read(t testing.TB, s opened, texts map[string]string) {
 	t.Helper()
 	for _, u := range claim(t, s, 100) {
-		if err := s.Index.AddText(t.Context(), u, texts[strings.TrimLeft(u.Digest, "0 ")]); err != nil {
+		if err := s.Index.AddText(t.Context(), u, texts[strings.TrimLeft(u.Digest, "0 ")], store.Read, ""); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -112,7 +113,7 @@ func TestContentsAreReadOnce(t *testing.T) {
 			t.Errorf("%d contents wait", len(waiting))
 		} else {
 			for _, u := range waiting {
-				if err := s.Index.AddText(ctx, u, "word of "+u.Digest[63:]); err != nil {
+				if err := s.Index.AddText(ctx, u, "word of "+u.Digest[63:], store.Read, ""); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -142,8 +143,8 @@ func TestContentsAreReadOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 		want("replaced", 3, 0)
-		backlog, err := s.Index.Backlog(ctx)
-		if err != nil || backlog != (store.Backlog{Waiting: 1, Indexed: 2}) {
+		backlog, err := s.Index.Texts(ctx)
+		if err != nil || !maps.Equal(backlog, map[store.Reading]int64{store.Waiting: 1, store.Read: 2}) {
 			t.Errorf("%+v, %v", backlog, err)
 		}
 		read(t, s, map[string]string{"d": "word"})
@@ -172,11 +173,11 @@ func TestContentsThatFail(t *testing.T) {
 		if len(claim(t, s, 9)) != 0 {
 			t.Error("what was put off is claimed at once")
 		}
-		reasons, err := s.Index.GivenUp(ctx, "", 9)
-		if err != nil || !slices.Equal(reasons, []store.Reason{{Digest: final.Digest, Text: "broken"}}) {
+		reasons, err := s.Index.Unread(ctx, "", 9)
+		if err != nil || !slices.Equal(reasons, []store.Reason{{Digest: final.Digest, State: store.Waiting, Text: "broken"}}) {
 			t.Errorf("%+v, %v", reasons, err)
 		}
-		if err := s.Index.AddText(ctx, final, "word"); err != nil { // its attempt is still the last one
+		if err := s.Index.AddText(ctx, final, "word", store.Read, ""); err != nil { // its attempt is still the last one
 			t.Fatal(err)
 		}
 		left := claimed[1]
@@ -187,8 +188,8 @@ func TestContentsThatFail(t *testing.T) {
 		if err := s.Index.PutOff(ctx, left, "it is not in hand"); err != nil {
 			t.Fatal(err)
 		}
-		backlog, err := s.Index.Backlog(ctx)
-		if err != nil || backlog != (store.Backlog{Waiting: 2, Indexed: 1}) {
+		backlog, err := s.Index.Texts(ctx)
+		if err != nil || !maps.Equal(backlog, map[store.Reading]int64{store.Waiting: 2, store.Read: 1}) {
 			t.Errorf("%+v, %v", backlog, err)
 		}
 		if found, err := s.Search(ctx, store.Search{All: []string{"word"}}); err != nil || len(found) != 1 {
@@ -238,8 +239,8 @@ func TestContentsAreGivenUp(t *testing.T) {
 	if claimed := claim(t, s, 9); len(claimed) != 0 {
 		t.Errorf("claimed %+v", claimed)
 	}
-	reasons, err := s.Index.GivenUp(t.Context(), "", 9)
-	if err != nil || len(reasons) != 2 || !reasons[0].Final || reasons[0].Text != "broken" || !reasons[1].Final || !strings.Contains(reasons[1].Text, "ended") {
+	reasons, err := s.Index.Unread(t.Context(), "", 9)
+	if err != nil || len(reasons) != 2 || reasons[0].State != store.Unreadable || reasons[0].Text != "broken" || reasons[1].State != store.Unreadable || !strings.Contains(reasons[1].Text, "ended") {
 		t.Errorf("%+v, %v", reasons, err)
 	}
 }
@@ -261,7 +262,7 @@ func TestInstancesShareContents(t *testing.T) {
 	for i := range 8 {
 		s := []opened{one, two}[i%2]
 		go func() {
-			of, err := s.Index.ClaimContents(t.Context(), 5)
+			of, err := s.Index.ClaimContents(t.Context(), store.Waiting, 5)
 			all <- claims{of, err}
 		}()
 	}

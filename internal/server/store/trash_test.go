@@ -190,11 +190,11 @@ func TestErasedTextsAreNotInTheFile(t *testing.T) {
 		ids = append(ids, made)
 	}
 	indexed(t, s)
-	claimed, err := s.Index.ClaimContents(ctx, 10)
+	claimed, err := s.Index.ClaimContents(ctx, store.Waiting, 10)
 	if err != nil || len(claimed) != 1 {
 		t.Fatal(claimed, err)
 	}
-	must(t, s.Index.AddText(ctx, claimed[0], "geheimnis im text"))
+	must(t, s.Index.AddText(ctx, claimed[0], "geheimnis im text", store.Read, ""))
 	now := time.Unix(1_800_000_000, 0)
 	for _, id := range ids {
 		must(t, s.Trash.Put(ctx, s.Archive, id, store.Removal{Reason: "Art. 17", At: now, Due: now}))

@@ -104,10 +104,13 @@ type ExtendedDocument struct {
 	Keywords []string  `json:"keywords"`
 
 	// Mandator Empty in an inbox.
-	Mandator  string        `json:"mandator"`
-	Name      string        `json:"name"`
-	NumPages  int32         `json:"numPages"`
-	Pages     []Page        `json:"pages"`
+	Mandator string `json:"mandator"`
+	Name     string `json:"name"`
+	NumPages int32  `json:"numPages"`
+	Pages    []Page `json:"pages"`
+
+	// Text Whether its text could be read: there is none, a program is missing, it is damaged, encrypted or took too long; in document data alone.
+	Text      interface{}   `json:"text,omitempty"`
 	Workflows []interface{} `json:"workflows"`
 }
 

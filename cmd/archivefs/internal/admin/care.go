@@ -383,6 +383,17 @@ func adminStats(c *cli.Context) error {
 	return printTotals(c, totals)
 }
 
+// byState is how many texts there are of each state.
+func byState(texts map[store.Reading]int64) string {
+	var parts []string
+	for _, state := range []store.Reading{store.Read, store.NoText, store.Waiting, store.NoEngine, store.Unreadable} {
+		if n := texts[state]; n > 0 || state == store.Read {
+			parts = append(parts, humanize.Comma(n)+" "+string(state))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
 func printTotals(c *cli.Context, t store.Totals) error {
 	w := tabwriter.NewWriter(c.App.Writer, 0, 4, 2, ' ', 0)
 	number := humanize.Comma
@@ -394,7 +405,7 @@ func printTotals(c *cli.Context, t store.Totals) error {
 		{"contents", fmt.Sprintf("%s, %s; %s shared", number(t.Contents), command.Size(t.ContentBytes), number(t.SharedContents))},
 		{"renditions", number(t.Renditions)},
 		{"in the trash", number(t.Trash)},
-		{"texts", fmt.Sprintf("%s indexed, %s waiting, %s failed", number(t.Texts.Indexed), number(t.Texts.Waiting), number(t.Texts.Failed))},
+		{"texts", byState(t.Texts)},
 		{"inboxes", number(t.Inboxes)},
 		{"inbox documents", number(t.InboxDocuments)},
 	}

@@ -30,6 +30,7 @@ import (
 	"github.com/archivefs/archivefs/internal/doctor"
 	"github.com/archivefs/archivefs/internal/fusectl"
 	"github.com/archivefs/archivefs/internal/samba"
+	"github.com/archivefs/archivefs/internal/server/engine"
 	"github.com/archivefs/archivefs/internal/spool"
 )
 
@@ -254,7 +255,11 @@ func (p *patient) data() []doctor.Finding {
 	if err != nil {
 		return []doctor.Finding{doctor.Fail("archive", err.Error(), "")}
 	}
-	return append([]doctor.Finding{doctor.Writable("archive", dir), p.space("the archive", dir)}, p.state("embedded:"+dir, false)...)
+	findings := []doctor.Finding{doctor.Writable("archive", dir), p.space("the archive", dir)}
+	for _, missing := range engine.Missing() {
+		findings = append(findings, doctor.Warn("programs", missing.Name+" is not installed, for "+missing.For, "apt install "+missing.Name))
+	}
+	return append(findings, p.state("embedded:"+dir, false)...)
 }
 
 // service checks the archive service, and the state of mounts of it.

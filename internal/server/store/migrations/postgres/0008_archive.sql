@@ -197,7 +197,7 @@ CREATE TABLE content (
   digest       TEXT NOT NULL UNIQUE,
   content_type TEXT NOT NULL,
   size         BIGINT NOT NULL,
-  state        TEXT NOT NULL DEFAULT 'waiting' CHECK (state IN ('waiting', 'indexed', 'failed')),
+  state        TEXT NOT NULL DEFAULT 'waiting' CHECK (state IN ('waiting', 'scan', 'yes', 'none', 'no engine', 'unreadable')),
   attempts     BIGINT NOT NULL DEFAULT 0,
   due          BIGINT NOT NULL DEFAULT 0,
   reason       TEXT NOT NULL DEFAULT '',
@@ -206,6 +206,8 @@ CREATE TABLE content (
 );
 
 CREATE INDEX content_due ON content (due, id) WHERE state = 'waiting';
+CREATE INDEX content_scan ON content (due, id) WHERE state = 'scan';
+CREATE INDEX content_lacks ON content (reason) WHERE state = 'no engine';
 CREATE INDEX content_words ON content USING gin (words, stems);
 
 CREATE FUNCTION content_is_used() RETURNS trigger LANGUAGE plpgsql AS $$

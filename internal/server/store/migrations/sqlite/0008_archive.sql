@@ -211,21 +211,23 @@ CREATE TRIGGER said_is_restored AFTER INSERT ON document WHEN new.id <= (SELECT 
   INSERT INTO said_index (rowid, said) VALUES (new.id, new.said);
 END;
 
--- The distinct contents of all documents, and the state of their text: waiting, indexed, or failed, with
--- a reason. A waiting content is not claimed before due (seconds since 1970): it is claimed, or was put
--- off.
+-- The distinct contents of all documents, and the state of their text (Reading in text_index.go), with a
+-- reason: the name of the package that lacks, or why it cannot be read. A waiting content or scan is not
+-- claimed before due (seconds since 1970): it is claimed, or was put off.
 CREATE TABLE content (
   id           INTEGER PRIMARY KEY,
   digest       TEXT NOT NULL UNIQUE,
   content_type TEXT NOT NULL,
   size         INTEGER NOT NULL,
-  state        TEXT NOT NULL DEFAULT 'waiting' CHECK (state IN ('waiting', 'indexed', 'failed')),
+  state        TEXT NOT NULL DEFAULT 'waiting' CHECK (state IN ('waiting', 'scan', 'yes', 'none', 'no engine', 'unreadable')),
   attempts     INTEGER NOT NULL DEFAULT 0,
   due          INTEGER NOT NULL DEFAULT 0,
   reason       TEXT NOT NULL DEFAULT ''
 ) STRICT;
 
 CREATE INDEX content_due ON content (due, id) WHERE state = 'waiting';
+CREATE INDEX content_scan ON content (due, id) WHERE state = 'scan';
+CREATE INDEX content_lacks ON content (reason) WHERE state = 'no engine';
 
 -- The words of a text, in order, and the stems that are not among them. They consist of letters and
 -- digits: see words.go.
@@ -247,7 +249,7 @@ CREATE TRIGGER content_is_unused AFTER DELETE ON document
 WHEN NOT EXISTS (SELECT 1 FROM document WHERE digest = old.digest) BEGIN
   DELETE FROM content WHERE digest = old.digest;
 END;
-CREATE TRIGGER content_is_removed AFTER DELETE ON content WHEN old.state = 'indexed' BEGIN
+CREATE TRIGGER content_is_removed AFTER DELETE ON content BEGIN
   DELETE FROM content_index WHERE rowid = old.id;
 END;
 
