@@ -137,3 +137,22 @@ func TestOrphansAreRemoved(t *testing.T) {
 	result, text = verify(t, o.dir, care.Verification{})
 	wantFindings(t, text, result, 0)
 }
+
+// What could not be read is named, and is no defect.
+func TestTextsThatWereNotRead(t *testing.T) {
+	o := newOffice(t)
+	o.spoil("UPDATE content SET state = 'no engine', reason = 'tesseract-ocr-deu' WHERE digest = (SELECT digest FROM document WHERE name = 'a')",
+		"UPDATE content SET state = 'unreadable', reason = 'it is encrypted' WHERE digest = (SELECT digest FROM document WHERE name = 'c')")
+	result, text := verify(t, o.dir, care.Verification{})
+	if result.All() != 0 || result.Findings[care.Unread] != 2 {
+		t.Errorf("%+v", result)
+	}
+	for _, part := range []string{
+		"unread: content " + o.digests["a"] + ": tesseract-ocr-deu is not installed\n  document 1: Muster GmbH/Rechnungen/a\n  document 2",
+		"unread: content " + o.digests["c"] + ": it is encrypted\n  document 3",
+	} {
+		if !strings.Contains(text, part) {
+			t.Errorf("%s\nlacks %s", text, part)
+		}
+	}
+}

@@ -52,8 +52,8 @@ const isDue = " AND (due <= ? OR due > ?)"
 const skipLocked = forUpdate + " SKIP LOCKED"
 
 // ClaimContents claims at most limit contents, Waiting or Scan, whose text is to be added to the index. Each
-// must be passed to AddText, PutOff or Release, and to Renew if that takes long. A content has failed if it was claimed maxAttempts times without a
-// result: extracting its text probably killed the process.
+// must be passed to AddText, PutOff or Release, and to Renew if that takes long. A content has failed if it was
+// claimed maxAttempts times without a result: extracting its text probably killed the process.
 func (i *Index) ClaimContents(ctx context.Context, state Reading, limit int) (claimed []Unindexed, err error) {
 	now, due := time.Now(), "state = '"+string(state)+"'"+isDue // written out for the indexes of a state
 	some, err := single[bool](ctx, i.read, "look for contents", "SELECT EXISTS (SELECT 1 FROM content WHERE "+due+")", now.Unix(), now.Add(latest).Unix())
@@ -107,9 +107,9 @@ func (i *Index) Renew(ctx context.Context, u Unindexed) error {
 func (i *Index) Installed(ctx context.Context, packages []string) error {
 	return i.write.change(ctx, func(tx changing) error {
 		for _, name := range packages {
-			_, err := tx.exec(ctx, "UPDATE content SET state = 'waiting', reason = '' WHERE state = 'no engine' AND reason = ?", name)
+			err := run(ctx, tx, "read texts again", "UPDATE content SET state = 'waiting', reason = '' WHERE state = 'no engine' AND reason = ?", name)
 			if err != nil {
-				return fmt.Errorf("read texts again: %w", err)
+				return err
 			}
 		}
 		return nil
