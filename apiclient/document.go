@@ -66,7 +66,7 @@ type dataWire struct {
 	External       list[externalWire] `json:"external"`
 	Workflows      list[workflowWire] `json:"workflows"`
 	Pages          list[pageWire]     `json:"pages"`
-	Text           scalar             `json:"text"`
+	Text           scalar             `json:"textState"`
 }
 
 type externalWire struct {

@@ -47,7 +47,7 @@ func TestDataDecodes(t *testing.T) {
 		`"creationDate":"2017-10-17 05:03:25","creatorId":3,"creatorName":"Anna","keywords":["k"],"classification":["Rechnung"],` +
 		`"external":{"externalId":77,"metadata":{"b":2,"a":"1"}},"workflows":{"name":"w","currentState":"s","startDate":"d","finishDate":null},` +
 		`"pages":[{"id":10,"hit":false,"notes":{"text":"n","date":"2017-10-17","creatorId":3,"creatorName":"Anna"},"stamps":[]},` +
-		`{"id":11,"notes":null,"stamps":[{"title":"t","text":"x","date":"2018","creatorName":"Bo"}]}],"text":"no engine"}`
+		`{"id":11,"notes":null,"stamps":[{"title":"t","text":"x","date":"2018","creatorName":"Bo"}]}],"textState":"no engine"}`
 	c := newService(t, answer(http.StatusOK, mediaJSON, full), inTestZone)
 	got, err := c.Data(t.Context(), 4)
 	if err != nil {

@@ -204,7 +204,7 @@ func TestAdminBackupAndStats(t *testing.T) {
 	want(0, "; 1 content copied\n", "restore", "--data", data, backup)
 	want(0, "all is well", "verify", "--data", data)
 	want(0, "inbox documents  1\n", "stats", "--data", data)
-	want(0, "0 indexed, 1 waiting, 0 failed\n", "stats", "--data", data)
+	want(0, "texts            0 yes, 1 waiting\n", "stats", "--data", data)
 	_, stdout, _ := call(t, "admin", "stats", "--json", "--data", data)
 	var totals struct {
 		Documents, Bytes int64

@@ -170,7 +170,7 @@ func (b *busyArchive) rests() {
 		if status != 0 {
 			b.t.Fatal(stderr)
 		}
-		return strings.Contains(stdout, " indexed, 0 waiting, 0 failed\n")
+		return strings.Contains(stdout, "\ntexts ") && !strings.Contains(stdout, " waiting")
 	})
 }
 

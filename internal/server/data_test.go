@@ -22,8 +22,8 @@ func TestDocumentData(t *testing.T) {
 		`"creationDate":"2023-11-22 14:14:29","creatorId":0,"creatorName":"","keywords":["paid","x,y"],"classification":["invoice"],`+
 		`"external":{"externalId":"ext-a","metadata":{"amount":"2,50","number":"1"}},"workflows":[],"pages":[{"id":%d,"hit":false,`+
 		`"notes":[{"text":"note on a","date":"2023-12-01 10:00:00","creatorId":0,"creatorName":"Eve"}],`+
-		`"stamps":[{"title":"PAID","text":"today","date":"","creatorId":0,"creatorName":""}]}],"text":"waiting"}`, o.a, o.year, int64(o.a)<<16+1)
-	if a := h.get("/document/" + text(o.a) + "/data"); a.status != http.StatusOK || strings.Replace(a.body, `"text":"yes"`, `"text":"waiting"`, 1) != want {
+		`"stamps":[{"title":"PAID","text":"today","date":"","creatorId":0,"creatorName":""}]}],"textState":"waiting"}`, o.a, o.year, int64(o.a)<<16+1)
+	if a := h.get("/document/" + text(o.a) + "/data"); a.status != http.StatusOK || strings.Replace(a.body, `"textState":"yes"`, `"textState":"waiting"`, 1) != want {
 		t.Errorf("got  %d %s\nwant %s", a.status, a.body, want)
 	}
 	waiting := h.get("/document/" + text(o.scan) + "/data").body

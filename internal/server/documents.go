@@ -267,7 +267,7 @@ type wireData struct {
 	Pages       []wirePage   `json:"pages"`
 	// Only in document data. Text is what came of reading the text, which the specification does not have.
 	History []wireChange  `json:"history,omitempty"`
-	Text    store.Reading `json:"text,omitempty"`
+	Text    store.Reading `json:"textState,omitempty"`
 }
 
 // wireChange is a change in the history of a document, which the specification does not have.

@@ -103,7 +103,7 @@ func answered(t *testing.T, s *Server, path string) *httptest.ResponseRecorder {
 func wantState(t *testing.T, s *Server, id archive.ID, want store.Reading) {
 	t.Helper()
 	path := "/document/" + strconv.Itoa(int(id)) + "/data"
-	if w := answered(t, s, path); !strings.Contains(w.Body.String(), `"text":"`+string(want)+`"`) {
+	if w := answered(t, s, path); !strings.Contains(w.Body.String(), `"textState":"`+string(want)+`"`) {
 		t.Errorf("want %s: %d %s", want, w.Code, w.Body)
 	}
 }

@@ -109,8 +109,8 @@ type ExtendedDocument struct {
 	NumPages int32  `json:"numPages"`
 	Pages    []Page `json:"pages"`
 
-	// Text Whether its text could be read: there is none, a program is missing, it is damaged, encrypted or took too long; in document data alone.
-	Text      interface{}   `json:"text,omitempty"`
+	// TextState Whether its text could be read: there is none, a program is missing, it is damaged, encrypted or took too long; in document data alone.
+	TextState interface{}   `json:"textState,omitempty"`
 	Workflows []interface{} `json:"workflows"`
 }
 
