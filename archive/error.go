@@ -214,3 +214,9 @@ func Printable(s string) string {
 func safe(r rune) bool {
 	return !unicode.IsControl(r) && !unicode.Is(unicode.Bidi_Control, r) && r != '\u2028' && r != '\u2029' && r != '\ufeff'
 }
+
+// Invisible reports whether r is not seen and may stand within a word: a soft hyphen, a joiner, a byte order
+// mark or a mark of direction. Searches take no notice of it.
+func Invisible(r rune) bool {
+	return r == '\u00ad' || r == '\u061c' || r >= '\u200b' && r <= '\u200f' || r >= '\u202a' && r <= '\u202e' || r >= '\u2060' && r <= '\u2069' || r == '\ufeff'
+}

@@ -128,7 +128,7 @@ func split(text string) ([]word, error) {
 	var now strings.Builder
 	w, inside := word{}, false
 	end := func() {
-		if w.text = now.String(); strings.TrimSpace(w.text) != "" {
+		if w.text = now.String(); visible(w.text) != "" {
 			if !w.quoted {
 				w.bare = len(w.text)
 			}
@@ -163,9 +163,11 @@ func (w word) cut() (key, value string, keyed bool) {
 	if !keyed || len(key) >= w.bare {
 		return "", "", false
 	}
-	switch key = strings.ToLower(key); key {
-	case "keyword", "name", "note", "stamp", "type", "after", "before", "in":
+	switch key = strings.ToLower(visible(key)); key {
+	case "in": // the name of a folder as it is
 		return key, strings.TrimSpace(value), true
+	case "keyword", "name", "note", "stamp", "type", "after", "before":
+		return key, visible(value), true
 	}
 	return "", "", false
 }
@@ -173,7 +175,17 @@ func (w word) cut() (key, value string, keyed bool) {
 // plain is the word as text to search for: a phrase keeps its quotes.
 func (w word) plain() string {
 	if !w.quoted {
-		return w.text
+		return visible(w.text)
 	}
-	return `"` + strings.Join(strings.Fields(w.text), " ") + `"`
+	return `"` + strings.Join(strings.Fields(visible(w.text)), " ") + `"`
+}
+
+// visible is a text as people see it, who copy invisible characters with it.
+func visible(text string) string {
+	return strings.TrimSpace(strings.Map(func(r rune) rune {
+		if archive.Invisible(r) {
+			return -1
+		}
+		return r
+	}, text))
 }

@@ -64,6 +64,26 @@ func TestParseRefuses(t *testing.T) {
 	}
 }
 
+func TestInvisibleCharactersAreNotPartOfAQuery(t *testing.T) {
+	for text, want := range map[string]query.Query{
+		"\ufeffQuit\u00adten\u200bbrot\u2060": {Search: archive.Search{Text: []string{"Quittenbrot"}}},
+		"a \u200b \u200e":                     {Search: archive.Search{Text: []string{"a"}}},
+		"\u200bkeyword:a\u200cb":              {Search: archive.Search{Keywords: []string{"ab"}}},
+		"name:\"x\u2066y z\u2069\"":           {Search: archive.Search{Name: []string{"xy", "z"}}},
+		"\"Frau\u00ad Mus\u00adter\"":         {Search: archive.Search{Text: []string{`"Frau Muster"`}}},
+		"in:a\u200cb":                         {In: []string{"a\u200cb"}},
+	} {
+		if got, err := query.Parse(text); err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("%q: %+v, %v; want %+v", text, got, err, want)
+		}
+	}
+	for _, text := range []string{"\u200b", "\"\ufeff\"", "keyword:\u200b"} {
+		if got, err := query.Parse(text); err == nil {
+			t.Errorf("%q: %+v", text, got)
+		}
+	}
+}
+
 func FuzzParse(f *testing.F) {
 	f.Add(`Rechnung "Frau Muster" after:2024-01-01 before:2025 keyword:x name:y type:z in:"a b" in:c`)
 	f.Add(`a" b:" ""`)

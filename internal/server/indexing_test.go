@@ -54,6 +54,31 @@ func wantFound(t *testing.T, s *Server, text string, want int) {
 	}
 }
 
+// Invisible characters split no word: in a content, a name, a keyword and a query.
+func TestInvisibleCharactersSplitNoWord(t *testing.T) {
+	s := unindexed(t)
+	m, err := s.AddMandator(t.Context(), "M")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, content := range map[string]string{
+		"shy.txt": "Quit\u00adten\u00adbrot", "space.txt": "Quit\u200bten\u200bbrot", "mark.txt": "Quit\ufefften\u202ebrot", "joiner.txt": "Quit\u2060ten\u200cbrot\u200e",
+		"page.html": "<p>Quit&shy;ten&#x200b;brot</p>", "Stachel\u00adbee\u200bre.txt": "no more", "plain.txt": "Quittenbrot",
+	} {
+		put(t, s, m, name, content)
+	}
+	if _, err := s.AddDocument(t.Context(), NewDocument{Folder: m, Name: "k", Keywords: []string{"un\u2066be\u2069zahlt"}, Created: time.Now(), Archived: time.Now()}, strings.NewReader("k")); err != nil {
+		t.Fatal(err)
+	}
+	workOff(t, s)
+	for query, want := range map[string]int{"Quittenbrot": 6, "\ufeffQuitten\u00adbrot": 6, "brot": 0, "ten": 0, "Stachelbeere": 1, "unbezahlt": 1} {
+		wantFound(t, s, query, want)
+	}
+	if ids, err := s.catalog.Search(t.Context(), store.Search{Keywords: []string{"unbe\u200bzahlt"}}); err != nil || len(ids) != 1 {
+		t.Errorf("the keyword finds %v, %v", ids, err)
+	}
+}
+
 // Metadata is found at once, and the content, be it a text, HTML or an e-mail, when it is indexed.
 func TestContentsAreFound(t *testing.T) {
 	s := unindexed(t)

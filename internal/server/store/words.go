@@ -12,15 +12,17 @@ import (
 	"github.com/blevesearch/snowballstem/german"
 	"golang.org/x/text/cases"
 	"golang.org/x/text/unicode/norm"
+
+	"github.com/archivefs/archivefs/archive"
 )
 
 // fold removes differences in case, accents and Unicode normalization, for comparing texts: Straße,
 // STRASSE and Strasse become equal, and Müller and Muller. Folded texts are stored, so that every
-// engine finds the same. Control characters become spaces.
+// engine finds the same. Control characters become spaces, and invisible ones nothing.
 func fold(text string) string {
 	text = cases.Fold().String(norm.NFC.String(strings.ToValidUTF8(text, "\uFFFD")))
 	return norm.NFC.String(strings.Map(func(r rune) rune {
-		if r >= firstAccent && r <= lastAccent {
+		if r >= firstAccent && r <= lastAccent || archive.Invisible(r) {
 			return -1
 		}
 		return max(r, ' ')
