@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/url"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"sync"
@@ -161,6 +162,9 @@ func (b *busyArchive) keep(n int) (names []string) {
 	return names
 }
 
+// allRead is the line of the texts when each was read, also where there was none.
+var allRead = regexp.MustCompile(`(?m)^texts +[0-9]+ yes(, [0-9]+ none)?$`)
+
 // rests waits until the services have read all documents for searches, which they do when nothing
 // is asked for a second: then nobody but a backup reads contents.
 func (b *busyArchive) rests() {
@@ -170,7 +174,7 @@ func (b *busyArchive) rests() {
 		if status != 0 {
 			b.t.Fatal(stderr)
 		}
-		return strings.Contains(stdout, "\ntexts ") && !strings.Contains(stdout, " waiting")
+		return allRead.MatchString(stdout) // and none failed
 	})
 }
 

@@ -249,7 +249,7 @@ func TestOfficeFilesAreLaidOut(t *testing.T) {
 		if err := os.WriteFile(made, []byte(scanned(t, "first", "second")), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(filepath.Join(dir, "soffice"), []byte(script), 0o700); err != nil { //nolint:gosec // a program
+		if err := os.WriteFile(filepath.Join(dir, "soffice"), []byte(script), 0o700); err != nil {
 			t.Fatal(err)
 		}
 		t.Setenv("PATH", dir+":"+path)

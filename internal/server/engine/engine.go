@@ -35,9 +35,8 @@ const tesseract = "tesseract-ocr-deu"
 func all() []Package {
 	return []Package{
 		{"poppler-utils", "previews and texts of PDFs", []string{"pdftotext", "pdftoppm", "pdfinfo"}},
-		{"libtiff-tools", "facsimiles and other rare TIFFs", []string{"tiff2pdf"}},
 		{"libreoffice-nogui", "pages and previews of office files", []string{"soffice"}},
-		{"catdoc", "texts of damaged or very old office files", []string{"catdoc", "xls2csv", "catppt"}},
+		{"catdoc", "texts of .doc, .xls and .ppt", []string{"catdoc", "xls2csv", "catppt"}},
 		{tesseract, "texts of scans", []string{"tesseract"}},
 	}
 }
