@@ -107,10 +107,11 @@ func (j *judge) checkFile(f *File) {
 	if len(found) > 0 && f.Places == nil && f.Absent && f.Removed > 0 {
 		j.violate(Wrong, "%s was removed, and is archived as %v", f.What, places(found))
 	}
-	if old := j.files[f.Replaces]; f.Took && len(found) > 0 && len(j.archived[f.Replaces]) > 0 && len(old.Places) < 2 && !old.MayStay {
+	failed := !j.told(f) && j.hasFailed(f, Range{0, len(f.Content)}) // nobody was told that it is archived
+	if old := j.files[f.Replaces]; f.Took && !failed && len(found) > 0 && len(j.archived[f.Replaces]) > 0 && len(old.Places) < 2 && !old.MayStay {
 		j.violate(Doubled, "%s took the place of %s, and the archive has both", f.What, old.What)
 	}
-	certain := j.told(f) || f.Old || len(found) > 0 && !j.hasFailed(f, Range{0, len(f.Content)}) // else it may be kept
+	certain := j.told(f) || f.Old || len(found) > 0 && !failed
 	if f.Told == OK && !f.Stays && f.Removed == 0 && (!f.Absent || len(found) > 0) && (!f.MayStay || len(found) != 0) && certain && !j.isThere(f, found) {
 		j.violate(Missing, "%s was answered 0 and is not in the archive as %s/%s, but as %v", f.What, f.Folder, f.Name, places(found))
 	}

@@ -276,6 +276,12 @@ func TestJudge(t *testing.T) {
 			o.Files[0].Replacement, o.Files[0].Replaces, o.Files[0].Took = true, sum("old"), true
 			o.Archive = append(o.Archive, Document{Folder: "Eingang", Name: "b.txt", Sum: sum("old")})
 		}, []Kind{Doubled}},
+		"renamed over a document that is still there, and kept as failed": {func(o *Outcome) {
+			o.Files = append(o.Files, File{What: "scan", Content: []byte("old"), Old: true, Told: OK})
+			o.Files[0].Replacement, o.Files[0].Replaces, o.Files[0].Took = true, sum("old"), true
+			o.Archive = append(o.Archive, Document{Folder: "Eingang", Name: "b.txt", Sum: sum("old")})
+			o.Sync, o.Kept = false, []Kept{kept("a letter")}
+		}, nil},
 		"a read of other bytes": {func(o *Outcome) {
 			o.Reads = []Read{{What: "read 3", Got: sum("x"), Want: []Sum{sum("a letter"), sum("y")}}}
 		}, []Kind{Wrong}},
