@@ -420,6 +420,56 @@ func TestASyncThatFails(t *testing.T) {
 	l.Abandon()
 }
 
+// What is needed and was moved into a segment whose sync fails stays where it was, until it is moved again.
+func TestASyncThatFailsAfterAMove(t *testing.T) {
+	dir := t.TempDir()
+	var l *opened
+	var needed Written
+	moves := 0
+	l = open(t, dir, "one", func(o *Options) {
+		o.Move = func(before Pos) error {
+			if needed.At >= before {
+				return nil
+			}
+			moves++
+			old := needed
+			w, err := l.Append(Entry{Key: "key", Kind: 'k', Body: []byte("needed")})
+			if err == nil {
+				needed = w
+				l.Release(old.At)
+			}
+			return err
+		}
+	})
+	needed = l.append(t, "needed")
+	must(t, l.SyncAll())
+	l.mu.Lock()
+	l.active = false // what follows goes into another segment
+	l.mu.Unlock()
+	must(t, l.o.Move(pos(2, 0)))
+	l.mu.Lock()
+	second := l.segments[1]
+	l.mu.Unlock()
+	failing := second.File
+	second.File = get(os.Open(failing.Name()))(t)
+	must(t, second.Close())
+	if err := l.SyncAll(); err == nil {
+		t.Fatal("what was moved is durable")
+	}
+	second.File = failing
+	for range 3 { // the files of what nothing needs are used again
+		w := l.append(t, strings.Repeat("x", testSize/2))
+		must(t, l.Sync(w.At))
+		l.Release(w.At)
+	}
+	l.work.Wait()
+	l.Abandon()
+	if l = open(t, dir, "one"); !slices.Contains(l.bodies, "needed") || moves < 2 {
+		t.Errorf("it is lost, after %d moves", moves)
+	}
+	l.Abandon()
+}
+
 func get[T any](v T, err error) func(testing.TB) T {
 	return func(t testing.TB) T {
 		t.Helper()

@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -435,10 +436,24 @@ func (l *Log) sync() {
 		}
 	}
 	if errors.Join(errs...) == nil {
-		l.durable = end
+		if s := l.lost(); s != nil { // what its entries took the place of is needed until they are appended anew
+			end = min(end, pos(s.number, s.synced))
+		}
+		l.durable = max(l.durable, end)
 	}
 	l.settleFree()
 	l.changed.Broadcast()
+}
+
+// lost returns the first segment with entries that are needed and cannot become durable.
+// +checklocks:l.mu
+func (l *Log) lost() *segment {
+	for _, s := range l.segments {
+		if s.err != nil && s.live > 0 {
+			return s
+		}
+	}
+	return nil
 }
 
 // Release says that nothing needs the entry at a place any more.
@@ -479,7 +494,7 @@ func (l *Log) settleFree() {
 	}
 }
 
-// empty has the oldest segment emptied if much of the log is void.
+// empty has the oldest segment emptied if much of the log is void, and all up to one that lost what is needed.
 // +checklocks:l.mu
 func (l *Log) empty() {
 	dense := 0
@@ -491,11 +506,12 @@ func (l *Log) empty() {
 	oldest := l.segments[0]
 	n := len(l.segments)
 	sparse := n > few && (2*oldest.live < oldest.all || n > 2*dense+few)
-	if l.moving || l.stuck || !sparse && (l.o.Most == 0 || n <= l.o.Most) {
+	lost := l.lost()
+	if l.moving || l.stuck || lost == nil && !sparse && (l.o.Most == 0 || n <= l.o.Most) {
 		return
 	}
 	l.moving = true
-	before := pos(oldest.number+1, 0)
+	before := pos(cmp.Or(lost, oldest).number+1, 0)
 	l.work.Go(func() {
 		err := l.o.Move(before)
 		if err != nil {
