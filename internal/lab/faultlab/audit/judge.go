@@ -222,7 +222,12 @@ func (j *judge) checkFolders() {
 	for _, f := range j.Folders {
 		there := 0
 		for _, path := range f.Paths {
-			if expected[path] == 1 || there == 0 {
+			if expected[path] == 1 {
+				there += count[path]
+			}
+		}
+		for _, path := range f.Paths { // which another one may have, too
+			if expected[path] > 1 && there == 0 {
 				there += count[path]
 			}
 		}

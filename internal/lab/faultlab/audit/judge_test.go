@@ -237,6 +237,14 @@ func TestJudge(t *testing.T) {
 		"a folder in both of two places": {func(o *Outcome) {
 			o.Folders, o.Made = []Folder{{Paths: []string{"Alt", "Neu"}, Told: OK}}, []string{"Alt", "Neu"}
 		}, []Kind{Doubled}},
+		"a folder that may have taken the place of another one, and did not": {func(o *Outcome) {
+			o.Folders = []Folder{{Paths: []string{"Neu", "Alt"}}, {Paths: []string{"Neu"}, Told: OK}}
+			o.Made = []string{"Neu", "Alt"}
+		}, nil},
+		"a folder that may have taken the place of another one, and is there twice": {func(o *Outcome) {
+			o.Folders = []Folder{{Paths: []string{"Neu", "Alt"}}, {Paths: []string{"Neu"}, Told: OK}}
+			o.Made = []string{"Neu", "Alt", "Alt"}
+		}, []Kind{Doubled}},
 		"a folder that may be removed": {func(o *Outcome) {
 			o.Folders = []Folder{{Paths: []string{"Neu"}, Told: OK, Absent: true}}
 		}, nil},
