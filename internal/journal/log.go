@@ -199,7 +199,7 @@ func judge(segments []*segment, boot string) (kept [][]found, damaged []Pos, syn
 	whole := true // nothing is missing so far of what was not durable
 	for i, s := range segments {
 		s.end = block
-		if i > 0 && s.before.number() == segments[i-1].number && s.before > pos(segments[i-1].number, segments[i-1].end) {
+		if j := slices.IndexFunc(segments[:i], func(e *segment) bool { return e.number == s.before.number() }); j >= 0 && s.before.offset() > segments[j].end {
 			if s.before <= mark {
 				damaged = append(damaged, s.before)
 			} else {
@@ -207,8 +207,10 @@ func judge(segments []*segment, boot string) (kept [][]found, damaged []Pos, syn
 			}
 		}
 		limit := pos(s.number+1, 0)
-		if i+1 < len(segments) && segments[i+1].before.number() == s.number {
-			limit = segments[i+1].before // a crash took what is behind it
+		for _, later := range segments[i+1:] {
+			if later.before > 0 { // what is behind it was lost
+				limit = min(limit, later.before)
+			}
 		}
 		for _, f := range all[i] {
 			gap := f.at.offset() != s.end
@@ -317,8 +319,11 @@ func (l *Log) next(n int64) (*segment, error) {
 		}
 	}
 	before := l.end
-	if n := len(l.segments); n > 0 && l.segments[n-1].err != nil { // whoever waited for the rest was told that it is lost
-		before = pos(l.segments[n-1].number, max(block, l.segments[n-1].synced))
+	for _, s := range slices.Backward(l.segments) {
+		if s.err == nil {
+			break
+		}
+		before = pos(s.number, max(block, s.synced)) // whoever waited for the rest was told that it is lost
 	}
 	if err := s.begin(l.number+1, before, l.o.Boot); err != nil {
 		return nil, discard(s.File, err)
@@ -431,18 +436,29 @@ func (l *Log) sync() {
 	l.mu.Lock()
 	l.syncing, l.named = false, l.named || nameless != nil
 	for i, s := range dirty {
-		if s.err = errors.Join(s.err, errs[i]); errs[i] == nil {
+		switch {
+		case s.err != nil: // a write failed meanwhile, or it follows one whose sync did
+		case errs[i] == nil:
 			s.synced = ends[i]
+		default:
+			l.fail(s.number, errs[i])
 		}
 	}
 	if errors.Join(errs...) == nil {
-		if s := l.lost(); s != nil { // what its entries took the place of is needed until they are appended anew
-			end = min(end, pos(s.number, s.synced))
-		}
-		l.durable = max(l.durable, end)
+		l.durable = end
 	}
 	l.settleFree()
 	l.changed.Broadcast()
+}
+
+// fail says that a sync of a segment failed. What follows counts only after what was before it, so that is lost, too.
+// +checklocks:l.mu
+func (l *Log) fail(number uint64, err error) {
+	for _, s := range l.segments {
+		if s.number >= number && s.err == nil {
+			s.err = err
+		}
+	}
 }
 
 // lost returns the first segment with entries that are needed and cannot become durable.
@@ -479,9 +495,13 @@ func (l *Log) settle(s *segment) {
 // settleFree makes the oldest segments spare that nothing needs.
 // +checklocks:l.mu
 func (l *Log) settleFree() {
+	limit := l.durable
+	if s := l.lost(); s != nil { // what its entries took the place of is needed until they are appended anew
+		limit = min(limit, pos(s.number, s.synced))
+	}
 	for len(l.segments) > 0 {
 		s := l.segments[0]
-		if s.live > 0 || s.free > l.durable || l.active && len(l.segments) == 1 {
+		if s.live > 0 || s.free > limit || l.active && len(l.segments) == 1 {
 			return
 		}
 		l.segments, l.spare = l.segments[1:], append(l.spare, s)

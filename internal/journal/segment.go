@@ -45,7 +45,7 @@ type segment struct {
 	size   int64
 	number uint64
 	salt   uint64
-	before Pos // where the entries of the segment before it end
+	before Pos // where the entries before it end that count
 	boot   string
 
 	end    int64 // of the entries
@@ -56,7 +56,7 @@ type segment struct {
 	err    error // of a write or a sync, after which it takes no more entries
 }
 
-// The first block: magic, number, salt, end of the segment before, length of boot, boot, CRC-32C of all of that.
+// The first block: magic, number, salt, end of what counts before, length of boot, boot, CRC-32C of all of that.
 const startFixed = len(magic) + 8 + 8 + 8 + 4
 
 // begin makes an empty segment of a file.

@@ -52,6 +52,8 @@ type content struct {
 	logged int64  // +checklocks:mu
 	// moved is the entry which says that the bytes are in the file; 0 while they are not.
 	moved journal.Pos // +checklocks:mu
+	// resized is the last entry that said the length in the journal; 0 if none of this run did.
+	resized journal.Pos // +checklocks:mu
 	// begun is up to where the disk was told to begin to write the file.
 	begun int64 // +checklocks:mu
 	// written is up to where something was written, and announced what it was when the length was last
@@ -376,8 +378,9 @@ func (c *content) resize(size int64) error {
 		c.lost = false
 		return f.Truncate(size)
 	}
-	_, err := c.journal.Append(journal.Entry{Key: c.id, Kind: isSize, Arg: size, Void: true})
+	w, err := c.journal.Append(journal.Entry{Key: c.id, Kind: isSize, Arg: size, Void: true})
 	if err == nil {
+		c.resized = w.At
 		c.setPieces(c.pieces.cut(size))
 	}
 	return err
@@ -493,6 +496,28 @@ func (c *content) move(moves func(journal.Pos) bool) error {
 			return err
 		}
 		c.setPieces(c.pieces.write(piece{p.off, p.size, w}))
+	}
+	if c.resized != 0 && moves(c.resized) && !c.isInFile() {
+		return c.resize(c.size.Load())
+	}
+	return nil
+}
+
+// rescue appends anew what a sync that failed has lost, until all is durable.
+func (c *content) rescue() error {
+	for lost := true; lost; {
+		lost = false
+		err := c.move(func(at journal.Pos) bool {
+			is := c.journal.Lost(at)
+			lost = lost || is
+			return is
+		})
+		if err == nil && lost {
+			err = c.journal.SyncAll()
+		}
+		if err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -3,6 +3,9 @@ package spool
 import (
 	"errors"
 	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -125,4 +128,52 @@ func TestADiskThatFails(t *testing.T) {
 	wantDisk(t, s, syscall.EIO)
 	now = now.Add(troubled)
 	wantDisk(t, s, nil)
+}
+
+// refusingSyncs has each sync of the journal fail until the end of f.
+func refusingSyncs(t *testing.T, s *Spool, f func()) {
+	t.Helper()
+	names, err := os.ReadDir("/proc/self/fd")
+	must(t, err)
+	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0) // which takes no fdatasync
+	must(t, err)
+	defer func() { must(t, null.Close()) }()
+	for _, name := range names {
+		fd, err := strconv.Atoi(name.Name())
+		must(t, err)
+		if path, err := os.Readlink("/proc/self/fd/" + name.Name()); err != nil || !strings.HasPrefix(path, filepath.Join(s.dir, "log.")) {
+			continue
+		}
+		was, err := unix.Dup(fd)
+		must(t, err)
+		must(t, unix.Dup3(int(null.Fd()), fd, unix.O_CLOEXEC))
+		defer func() { must(t, errors.Join(unix.Dup3(was, fd, unix.O_CLOEXEC), unix.Close(was))) }()
+	}
+	f()
+}
+
+// What a sync that fails has lost of a content, also its length, is written anew with the next record.
+func TestASyncThatFailsBeforeARecord(t *testing.T) {
+	s, _ := open(t, t.TempDir(), on("one"))
+	u := create(t, s, lateBill(), "a bill of some pages")
+	must(t, u.Sync(true))
+	must(t, u.Truncate(6))
+	if _, err := u.WriteAt([]byte("B"), 2); err != nil {
+		t.Fatal(err)
+	}
+	refusingSyncs(t, s, func() {
+		if err := s.SyncRemovals(); err == nil {
+			t.Fatal("the journal is synced")
+		}
+	})
+	must(t, commit(u))
+	s = reopen(t, s, on("two")) // after a crash of the machine
+	u, there := s.Get(u.ID())
+	if !there {
+		t.Fatal("the upload is gone")
+	}
+	if u.State() != Queued {
+		t.Errorf("it is %s: %s", u.State(), u.Record().Reason)
+	}
+	wantContent(t, u, []byte("a Bill"))
 }

@@ -153,8 +153,9 @@ func (u *Upload) writeLocked(r *Record, sync bool) error {
 	if err != nil {
 		return err
 	}
-	if sync && !r.Directory && r.State != Confirmed && !u.content.isLost() {
-		if err := errors.Join(u.content.sync(), u.content.move(u.spool.journal.Lost)); err != nil {
+	content := sync && !r.Directory && r.State != Confirmed && !u.content.isLost()
+	if content {
+		if err := u.content.sync(); err != nil {
 			return err
 		}
 	}
@@ -164,7 +165,11 @@ func (u *Upload) writeLocked(r *Record, sync bool) error {
 	}
 	if sync {
 		u.content.promise()
-		if err := u.spool.journal.Sync(w.At); err != nil {
+		err := u.spool.journal.Sync(w.At)
+		if err == nil && content {
+			err = u.content.rescue()
+		}
+		if err != nil {
 			u.spool.journal.Release(w.At)
 			return err
 		}

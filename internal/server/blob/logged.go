@@ -137,14 +137,16 @@ func (f *Files) takesLogged(size int64) bool {
 
 // publishLogged makes contents durable in the journal, or in place if that has no room.
 func (f *Files) publishLogged(files []*stagedFile) error {
-	var last journal.Pos
+	var all []journal.Pos
 	var failed error
 	for _, staged := range files {
 		at, err := f.append(staged)
-		failed, last = errors.Join(failed, err), max(last, at)
+		failed, all = errors.Join(failed, err), append(all, at)
 	}
-	if failed == nil {
-		failed = f.log.Sync(last)
+	for _, at := range slices.Backward(all) { // the last sync is that of most
+		if failed == nil {
+			failed = f.log.Sync(at)
+		}
 	}
 	if failed == nil {
 		return nil

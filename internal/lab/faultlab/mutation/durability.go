@@ -104,7 +104,7 @@ func spooling() []Mutation {
 		},
 		{
 			Name: "data is not durable before its record", File: "internal/spool/upload.go",
-			Old: "errors.Join(u.content.sync(), u.content.move", New: "errors.Join(nil, u.content.move", Focus: synced(),
+			Old: "if err := u.content.sync(); err", New: "if err := error(nil); err", Focus: synced(),
 		},
 		{
 			Name: "fsync does not sync", File: "internal/spool/upload.go",
