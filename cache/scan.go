@@ -3,17 +3,26 @@ package cache
 import (
 	"container/list"
 	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"hash"
+	"hash/crc32"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/sirupsen/logrus"
 
+	"github.com/archivefs/archivefs/archive"
 	"github.com/archivefs/archivefs/internal/durable"
 	"github.com/archivefs/archivefs/internal/retry"
 )
@@ -139,4 +148,174 @@ func (c *Content) restoreLocked(v *version) {
 		c.Kept.bytes += v.counted
 	}
 	c.indexLocked(v)
+}
+
+// nameVersion begins every file name; a change of the format changes it.
+const nameVersion = "v4"
+
+// maxETag is the longest ETag, in bytes, that fits into a file name (255 bytes, with the
+// other fields at their longest). A longer one is not kept.
+const maxETag = 90
+
+var errName = errors.New("not the name of a cached content")
+
+// fileName describes a cached file in its name, so that one rename publishes bytes and
+// description together:
+//
+//	v4.ID.REPRESENTATION.SIZE.FETCHED.STATE.CHECK.TAG.ETAG
+//
+// FETCHED is when the request was sent, in nanoseconds since 1970; STATE is the fingerprint of an
+// archived document, in hexadecimal, 0 for any other, and ends in "-kept" if the content is kept; CHECK is a check, empty for a
+// large file (maxCheck); TAG makes the name unique, so that no other file ever has it; ETAG is
+// in unpadded base64url (RFC 4648, section 5).
+type fileName struct {
+	key     Key
+	size    int64
+	fetched time.Time
+	print   archive.Fingerprint
+	kept    bool
+	check   check
+	etag    string
+	tag     string
+}
+
+func newTag() string { return rand.Text()[:8] }
+
+func (n fileName) String() string {
+	etag := n.etag
+	if len(etag) > maxETag {
+		etag = ""
+	}
+	return strings.Join([]string{
+		nameVersion,
+		strconv.FormatInt(int64(n.key.Document), 10),
+		n.key.Representation.String(),
+		strconv.FormatInt(n.size, 10),
+		strconv.FormatInt(n.fetched.UnixNano(), 10),
+		n.state(),
+		string(n.check),
+		n.tag,
+		base64.RawURLEncoding.EncodeToString([]byte(etag)),
+	}, ".")
+}
+
+const keptSuffix = "-kept"
+
+func (n fileName) state() string {
+	text := strconv.FormatUint(uint64(n.print), 16)
+	if n.kept {
+		text += keptSuffix
+	}
+	return text
+}
+
+// parseFileName decodes the result of String; for any other text the error is errName.
+func parseFileName(s string) (fileName, error) {
+	f := strings.Split(s, ".")
+	if len(f) != 9 || f[0] != nameVersion {
+		return fileName{}, errName
+	}
+	id, idErr := strconv.ParseInt(f[1], 10, 64)
+	rep, repErr := parseRepresentation(f[2])
+	size, sizeErr := strconv.ParseInt(f[3], 10, 64)
+	fetched, fetchedErr := strconv.ParseInt(f[4], 10, 64)
+	state, kept := strings.CutSuffix(f[5], keptSuffix)
+	print, printErr := strconv.ParseUint(state, 16, 64)
+	etag, etagErr := base64.RawURLEncoding.DecodeString(f[8])
+	if err := errors.Join(idErr, repErr, sizeErr, fetchedErr, printErr, etagErr); err != nil {
+		return fileName{}, errName
+	}
+	n := fileName{
+		key:     Key{Document: archive.ID(id), Representation: rep},
+		size:    size,
+		fetched: time.Unix(0, fetched),
+		print:   archive.Fingerprint(print),
+		kept:    kept,
+		check:   check(f[6]),
+		etag:    string(etag),
+		tag:     f[7],
+	}
+	if n.size < 0 || !n.check.valid() || n.String() != s {
+		return fileName{}, errName
+	}
+	return n, nil
+}
+
+func parseRepresentation(s string) (archive.Representation, error) {
+	for _, r := range []archive.Representation{archive.Original, archive.PDF, archive.Data, archive.Text, archive.Preview, archive.Annotated} {
+		if r.String() == s {
+			return r, nil
+		}
+	}
+	return 0, errName
+}
+
+// shard returns the name of the sub-directory for the files of key.
+func (k Key) shard() string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%d.%d", k.Document, k.Representation))
+	return hex.EncodeToString(sum[:1])
+}
+
+func (n *fileName) path(dir string) string {
+	return filepath.Join(dir, n.key.shard(), n.String())
+}
+
+// check is a checksum that shows whether a crash of the machine damaged a file: a letter for its
+// kind, and its value. An empty check fits no file.
+//
+// A downloaded file has a CRC-32C: it is cheap, and need not resist an attacker, but only show
+// blocks that were never written. An uploaded file has the SHA-256 of its upload.
+type check string
+
+// The kinds of checks, by their first letter.
+const (
+	checkCRC    = 'c' // CRC-32C, in 8 hexadecimal digits
+	checkSHA256 = 's' // SHA-256, in unpadded base64url (RFC 4648, section 5)
+)
+
+// castagnoli is the table of CRC-32C, for which processors have an instruction.
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+func newCRC() hash.Hash32 { return crc32.New(castagnoli) }
+
+// crcOf is the check of the bytes that were written to sum.
+func crcOf(sum hash.Hash32) check { return check(fmt.Sprintf("%c%08x", checkCRC, sum.Sum32())) }
+
+func shaOf(sum []byte) check {
+	return check(string(checkSHA256) + base64.RawURLEncoding.EncodeToString(sum))
+}
+
+// valid reports whether c is empty, or well-formed.
+func (c check) valid() bool {
+	if c == "" {
+		return true
+	}
+	switch text := string(c[1:]); c[0] {
+	case checkCRC:
+		sum, err := hex.DecodeString(text)
+		return err == nil && len(sum) == crc32.Size
+	case checkSHA256:
+		sum, err := base64.RawURLEncoding.DecodeString(text)
+		return err == nil && len(sum) == sha256.Size
+	}
+	return false
+}
+
+// verify returns errDamaged unless the check is that of the bytes of r.
+func (c check) verify(r io.Reader) error {
+	if c == "" {
+		return errDamaged
+	}
+	crc, sha := newCRC(), sha256.New()
+	sum := hash.Hash(crc)
+	if c[0] == checkSHA256 {
+		sum = sha
+	}
+	if _, err := io.Copy(sum, r); err != nil {
+		return err
+	}
+	if c != crcOf(crc) && c != shaOf(sha.Sum(nil)) {
+		return errDamaged
+	}
+	return nil
 }

@@ -2,7 +2,12 @@ package server
 
 import (
 	"cmp"
+	"context"
 	"crypto/rand"
+	"crypto/sha256"
+	"crypto/subtle"
+	"fmt"
+	"net"
 	"net/http"
 	"net/url"
 	"slices"
@@ -13,7 +18,11 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/internal/server/gate"
+	"github.com/archivefs/archivefs/internal/server/refusal"
 	"github.com/archivefs/archivefs/internal/server/stall"
+	"github.com/archivefs/archivefs/internal/server/store"
+	"github.com/archivefs/archivefs/internal/server/turns"
 )
 
 const (
@@ -177,3 +186,178 @@ func shortened(text string) string {
 	}
 	return text
 }
+
+// Credentials are the credentials of a client (specification, Authentication). An APIKey is always
+// required. With User, Basic credentials are accepted in addition (set A); with CloudID, a Cloud-ID
+// (set B); with both, either set; with neither, the key alone, and clients of the specification may
+// send a set, which is ignored. Without an APIKey nothing is served.
+type Credentials struct {
+	APIKey   string
+	CloudID  string
+	User     string
+	Password string
+}
+
+// accepted holds the hashes of the configured credentials: comparing hashes takes the same time for
+// any input of any length.
+type accepted struct {
+	key, cloud, user, password [sha256.Size]byte
+	hasKey, setA, setB         bool
+}
+
+func accept(c Credentials) accepted {
+	return accepted{
+		key: hash(c.APIKey), cloud: hash(c.CloudID), user: hash(c.User), password: hash(c.Password),
+		hasKey: c.APIKey != "", setA: c.User != "", setB: c.CloudID != "",
+	}
+}
+
+// door authenticates requests.
+type door struct {
+	accepted accepted
+	gate     *gate.Gate
+}
+
+// identify returns the sender of a request, by the credentials of the options or of the database.
+// A credential header that is sent twice is refused: a proxy may have checked the other one.
+func (d *door) identify(r *http.Request) (identity, error) {
+	for _, name := range []string{"API-Key", "Cloud-ID", "Authorization"} {
+		if len(r.Header.Values(name)) > 1 {
+			return identity{}, refusal.Deny(refusal.Twice, archive.KindUnauthorized, "the header %s is there twice", name)
+		}
+	}
+	who, wrong := d.accepted.identify(r)
+	if wrong == nil {
+		return who, nil
+	}
+	shown := gate.Shown{Key: r.Header.Get("API-Key"), CloudID: r.Header.Get("Cloud-ID"), Address: r.RemoteAddr}
+	shown.User, shown.Password, shown.Basic = r.BasicAuth()
+	if !shown.Basic && r.Header.Get("Authorization") != "" {
+		return identity{}, gate.Refuse(refusal.OtherScheme, store.Key{}, store.Account{})
+	}
+	if host, _, err := net.SplitHostPort(r.RemoteAddr); err == nil {
+		shown.Address = host
+	}
+	granted, err := d.gate.Admit(r.Context(), shown)
+	if refusal.Denial(err) == gate.UnknownKey { // it may be that of the options
+		err = wrong
+	}
+	if err != nil {
+		return identity{}, err
+	}
+	return holder(granted.Key, granted.User), nil
+}
+
+// holder is a key of the database, with or without a user.
+func holder(key store.Key, user store.Account) identity {
+	return identity{
+		tenant: key.Tenant.ID, key: key.ID, user: user.Name, userID: user.ID,
+		limited: true, scopes: key.Scopes, mandators: key.Mandators,
+	}
+}
+
+// AcceptKey sets the API key of the options. It is called before the first request.
+func (s *Server) AcceptKey(key string) {
+	s.options.Credentials.APIKey = key
+	s.door.accepted = accept(s.options.Credentials)
+}
+
+// HasKeys reports whether the database has keys, of any tenant, valid or not.
+func (s *Server) HasKeys(ctx context.Context) (bool, error) {
+	return s.db.Access.HasKeys(ctx)
+}
+
+// identify returns the sender of a request with the credentials of one accepted set: a user of the
+// default tenant, or an unnamed one. The error for any other request is a Refusal.
+func (a accepted) identify(r *http.Request) (who identity, err error) {
+	user, _, basic := r.BasicAuth()
+	switch why := a.refuses(r); why {
+	case "":
+	case gate.WrongPassword:
+		return identity{}, gate.Refuse(why, store.Key{}, store.Account{Name: user})
+	default:
+		return identity{}, gate.Refuse(why, store.Key{}, store.Account{})
+	}
+	who.tenant = store.DefaultTenant
+	if basic && a.setA {
+		who.user = user
+	}
+	return who, nil
+}
+
+// refuses returns why a request does not have the credentials of one accepted set, empty if it does.
+// Mixing both sets is refused.
+func (a accepted) refuses(r *http.Request) gate.Reason {
+	user, password, basic := r.BasicAuth()
+	cloud := r.Header.Get("Cloud-ID")
+	mixed := cloud != "" && r.Header.Get("Authorization") != ""
+	key := equal(a.key, r.Header.Get("API-Key"))
+	asUser, withPassword := equal(a.user, user), equal(a.password, password)
+	asCloud := equal(a.cloud, cloud)
+	switch {
+	case r.Header.Get("API-Key") == "":
+		return gate.NoCredentials
+	case mixed:
+		return gate.Mixed
+	case !a.hasKey || key == 0:
+		return gate.UnknownKey
+	case !a.setA && !a.setB, a.setA && basic && asUser&withPassword == 1, a.setB && asCloud == 1:
+		return ""
+	case a.setA && basic && asUser == 1:
+		return gate.WrongPassword
+	case a.setA && basic:
+		return gate.UnknownUser
+	case a.setB && cloud != "":
+		return gate.WrongCloudID
+	default:
+		return refusal.Incomplete
+	}
+}
+
+func hash(s string) [sha256.Size]byte { return sha256.Sum256([]byte(s)) }
+
+func equal(want [sha256.Size]byte, got string) int {
+	sum := hash(got)
+	return subtle.ConstantTimeCompare(want[:], sum[:])
+}
+
+// identity is the sender of a request and the rights of the credentials. It is determined once,
+// before anything else.
+type identity struct {
+	tenant store.TenantID
+	key    int64  // 0 for that of the options
+	user   string // empty for an unnamed one
+	userID int64  // 0 for a user that the database does not have
+	// limited says that only the operations of scopes are allowed.
+	limited bool
+	scopes  []string
+	// mandators are those that can be seen, nil for all.
+	mandators []archive.ID
+}
+
+// may reports whether an operation of a scope is allowed.
+func (who identity) may(needed Scope) bool {
+	return !who.limited || slices.Contains(who.scopes, string(needed))
+}
+
+func (who identity) party() turns.Party { return turns.Party{Key: who.key, User: who.user} }
+
+// view identifies what an identity can see, to keep cached lists of others apart.
+func (who identity) view() string {
+	if who.mandators == nil {
+		return fmt.Sprint(who.tenant)
+	}
+	return fmt.Sprint(who.tenant, who.mandators, who.userID)
+}
+
+// Scope is a group of operations to which a key may be limited.
+type Scope string
+
+// The scopes. Neither includes the other: a scanner may upload documents that it cannot read.
+const (
+	ScopeRead  Scope = "read"
+	ScopeWrite Scope = "write"
+)
+
+// Scopes returns all scopes.
+func Scopes() []Scope { return []Scope{ScopeRead, ScopeWrite} }

@@ -11,7 +11,7 @@
 //
 // A Server opens, serves and closes an archive. routes.go puts the table of operations together; the
 // handlers, with their rows of it, are in listings.go, documents.go, archiving.go, uploads.go,
-// contents.go and search.go. The middleware before them is the front, in middleware.go: it makes each
+// contents.go and search.go. The middleware before them is the front: it makes each
 // handler's request, with the archive as its sender sees it.
 package server
 

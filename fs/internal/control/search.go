@@ -3,10 +3,15 @@ package control
 import (
 	"cmp"
 	"context"
+	"fmt"
+	"path/filepath"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
 	"syscall"
+
+	"github.com/pkg/xattr"
 
 	"github.com/archivefs/archivefs/archive"
 	"github.com/archivefs/archivefs/cache"
@@ -187,3 +192,176 @@ func (t *Tree) folder(ctx context.Context, s *found, id archive.ID) Folder {
 	}
 	return got.Value[id]
 }
+
+// SearchesName is the name of the directory of saved searches at the top of the mount.
+const SearchesName = "searches"
+
+// Saved is a saved search: a query with the name of its directory.
+type Saved struct{ Name, Query string }
+
+// SetSearches replaces the saved searches. It keeps the slice.
+func (t *Tree) SetSearches(list []Saved) { t.saved.Store(&list) }
+
+// Searches returns the directory of the saved searches, nil without any. It is not part of the control
+// directory, and is listed. A search is sent to the service when its own directory is opened, or a
+// name in it is looked up; nothing above that sends one.
+func (t *Tree) Searches() *Dir {
+	if len(t.savedSearches()) == 0 {
+		return nil
+	}
+	return &Dir{
+		Ino: inode.Searches, Path: SearchesName,
+		Lookup: func(_ context.Context, name string) (Node, error) {
+			list := t.savedSearches()
+			i := slices.IndexFunc(list, func(s Saved) bool { return s.Name == name })
+			if i < 0 {
+				i = slices.IndexFunc(list, func(s Saved) bool { return names.Composed(s.Name) == names.Composed(name) })
+			}
+			if i < 0 {
+				return nil, syscall.ENOENT
+			}
+			dir := t.results(ask(list[i].Query), SearchesName+"/"+list[i].Name)
+			dir.Ino = list[i].ino()
+			return dir, nil
+		},
+		List: func(context.Context) ([]Entry, error) {
+			var entries []Entry
+			for _, s := range t.savedSearches() {
+				entries = append(entries, Entry{Name: s.Name, Mode: syscall.S_IFDIR, Ino: s.ino()})
+			}
+			return entries, nil
+		},
+	}
+}
+
+func (t *Tree) savedSearches() []Saved {
+	if list := t.saved.Load(); list != nil {
+		return *list
+	}
+	return nil
+}
+
+// ino is the inode number of the directory. Another query under the same name has another one.
+func (s *Saved) ino() uint64 { return inode.OfPath(SearchesName + "/" + s.Name + "\x00" + s.Query) }
+
+// rereadAttr is set on the control directory after the saved searches in the configuration changed.
+const rereadAttr = "user.archive.searches"
+
+// RereadSearches makes the mount at dir read the saved searches again.
+func RereadSearches(dir string) error {
+	if err := xattr.Set(filepath.Join(dir, Name), rereadAttr, []byte("reread")); err != nil {
+		return fmt.Errorf("make the mount at %s read its searches again: %w", dir, err)
+	}
+	return nil
+}
+
+// uploads has the bytes of files that are not archived. Local files can be opened by name and are
+// not listed. An id without a name is a link to the full name. Removing a file discards the upload.
+func (t *Tree) uploads() *Dir {
+	return &Dir{
+		Ino: inode.Uploads,
+		Lookup: func(_ context.Context, name string) (Node, error) {
+			if up, ok := t.upload(name); ok {
+				return t.mount.UploadFile(up.ID)
+			}
+			up, ok := t.mount.Upload(name)
+			if !ok {
+				return nil, syscall.ENOENT
+			}
+			return &Link{
+				Ino: inode.OfPath(below(uploadsName, name) + "\x00" + up.Name), Size: int64(len(up.Name)), Time: up.Changed,
+				Target: func(context.Context) (string, error) { return up.Name, nil },
+			}, nil
+		},
+		List: func(context.Context) ([]Entry, error) {
+			var list []Entry
+			for _, up := range t.mount.Pending() {
+				list = append(list, Entry{Name: up.Name, Mode: syscall.S_IFREG})
+			}
+			return list, nil
+		},
+		Remove: func(name string) error {
+			up, ok := t.upload(name)
+			if !ok {
+				return syscall.ENOENT
+			}
+			if err := t.mount.Discard(up.ID); err != nil {
+				return failed("discard", name, err)
+			}
+			return nil
+		},
+	}
+}
+
+func (t *Tree) upload(name string) (Upload, bool) {
+	id, _, _ := strings.Cut(name, " ")
+	up, ok := t.mount.Upload(id)
+	return up, ok && up.Name == name
+}
+
+// maxKept limits the inbox documents that are shown for a keyword that the service does not know of:
+// each can take a request.
+const maxKept = 100
+
+// keywords has a directory for each keyword, with the documents that have it. Like queries it lists
+// nothing.
+func (t *Tree) keywords() *Dir {
+	return &Dir{Ino: inode.ByKeyword, Lookup: func(ctx context.Context, name string) (Node, error) {
+		if (*names.Rules)(nil).Stays(name) || strings.HasPrefix(name, ".") || strings.TrimSpace(name) != name {
+			return nil, syscall.ENOENT
+		}
+		asked, path := ofKeyword(name), below(byKeywordName, name)
+		if _, err := t.search(ctx, asked); err != nil {
+			return nil, failed("search", path, err)
+		}
+		return t.results(asked, path), nil
+	}}
+}
+
+// ofKeyword asks for the documents with a keyword, which may have characters that a query cannot
+// express.
+func ofKeyword(word string) question {
+	return question{key: "\x00" + word, q: query.Query{Search: archive.Search{Keywords: []string{word}}}}
+}
+
+// keyword is the keyword, if the question asks for one and nothing else.
+func (a question) keyword() string {
+	if len(a.q.Keywords) != 1 || !reflect.DeepEqual(a.q, query.Query{Search: archive.Search{Keywords: a.q.Keywords}}) {
+		return ""
+	}
+	return a.q.Keywords[0]
+}
+
+// withKept adds the inbox documents to hits for which the mount keeps the keyword: the service does
+// not know of it until they are archived. Where it has no search they are all that is found.
+func (t *Tree) withKept(ctx context.Context, word string, hits archive.Hits, err error) (archive.Hits, error) {
+	if archive.KindOf(err) == archive.KindUnsupported {
+		t.log.Warnf("the service has no search: of the documents with the keyword %q only those are shown that are in an inbox and were given it here",
+			archive.Printable(word))
+		err = nil
+	}
+	if err != nil {
+		return hits, err
+	}
+	kept := t.mount.WithKeyword(word)
+	for _, id := range kept[:min(len(kept), maxKept)] {
+		if slices.ContainsFunc(hits.List, func(h archive.Hit) bool { return h.Document == id }) {
+			continue
+		}
+		a, err := t.about(ctx, id)
+		if k := archive.KindOf(err); k == archive.KindNotFound || k == archive.KindForbidden {
+			continue // somebody removed or archived it, or it is not for this user
+		}
+		if err != nil {
+			return hits, err
+		}
+		hits.List = append(hits.List, archive.Hit{
+			Document: id, Name: a.doc.Name, Pages: a.doc.Pages, Created: a.doc.Created, Folder: a.doc.Folder, Mandator: a.mandator,
+		})
+		hits.Total++
+	}
+	return hits, nil
+}
+
+// KeywordAdded drops the hits that lack a document which was given a keyword.
+func (t *Tree) KeywordAdded() { t.searches.InvalidateAll() }
