@@ -46,14 +46,12 @@ func (c Credentials) Validate() error {
 	}{
 		{SettingAPIKey, c.APIKey}, {SettingCloudID, c.CloudID}, {SettingUser, c.User}, {SettingPassword, c.Password},
 	} {
-		if strings.ContainsFunc(field.value, isControl) {
+		if strings.ContainsFunc(field.value, func(r rune) bool { return r < 0x20 || r == 0x7f }) {
 			return unusable(field.name, "the %s holds a line break or another control character", field.name)
 		}
 	}
 	return nil
 }
-
-func isControl(r rune) bool { return r < 0x20 || r == 0x7f }
 
 // Identity names the credentials without a secret, to bind state on disk to them:
 // "basic:USER", "cloud:ID", or "key:" and 16 hexadecimal digits of a hash of the API key.

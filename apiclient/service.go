@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/sirupsen/logrus"
@@ -95,13 +96,13 @@ func (s *service) judge(ctx context.Context, r *request, e *archive.Error) {
 // there reports whether the document of r exists. For a content, the result of a few seconds ago
 // is used again: a service without contents would be asked after each request.
 func (s *service) there(ctx context.Context, r *request) bool {
-	if r.op.is(perDocument) && s.support.sawLately(r.document) {
+	if last := s.support.seen.Load(); r.op.is(perDocument) && last != nil && last.recent(r.document, seenFor) {
 		return true
 	}
 	if _, _, err := s.data(ctx, r.document); err != nil {
 		return false
 	}
-	s.support.saw(r.document)
+	s.support.seen.Store(&sighting{r.document, time.Now()})
 	return true
 }
 
@@ -310,7 +311,7 @@ type supportTable struct {
 	// operations is what is known of each.
 	operations map[Operation]supportRow // +checklocks:mu
 	// seen is the document that was seen last.
-	seen sighting // +checklocks:mu
+	seen atomic.Pointer[sighting]
 }
 
 type supportRow struct {
@@ -372,16 +373,4 @@ func (t *supportTable) suspect(op Operation, doc archive.ID) (others bool) {
 	row.lacking = sighting{doc, time.Now()}
 	t.operations[op] = row
 	return false
-}
-
-func (t *supportTable) saw(doc archive.ID) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.seen = sighting{doc, time.Now()}
-}
-
-func (t *supportTable) sawLately(doc archive.ID) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.seen.recent(doc, seenFor)
 }

@@ -320,32 +320,19 @@ func parseDate(text string, loc *time.Location) time.Time {
 	return time.Time{}
 }
 
-// parseUsual reads the first of dateLayouts, the form of the specification, ten times as fast as
-// package time: a list has two dates for each document. It leaves the days 29 to 31, which not
-// every month has, to package time.
+// parseUsual reads the first of dateLayouts, the form of the specification, as RFC 3339, for which package time
+// has a faster parser: a list has two dates for each document.
 func parseUsual(text string, loc *time.Location) (time.Time, bool) {
-	const form = "dddd-dd-ddTdd:dd:dd"
-	if len(text) != len(form) {
+	if len(text) != len(dateLayouts[0]) {
 		return time.Time{}, false
 	}
-	var numbers [6]int // year to second
-	n := 0
-	for i := range len(form) {
-		c := text[i]
-		switch {
-		case form[i] != 'd' && c == form[i]:
-			n++
-		case form[i] == 'd' && '0' <= c && c <= '9':
-			numbers[n] = numbers[n]*10 + int(c-'0')
-		default:
-			return time.Time{}, false
-		}
-	}
-	year, month, day, hour, minute, second := numbers[0], numbers[1], numbers[2], numbers[3], numbers[4], numbers[5]
-	if month < 1 || month > 12 || day < 1 || day > 28 || hour > 23 || minute > 59 || second > 59 {
+	t, err := time.Parse(time.RFC3339, text+"Z")
+	if err != nil {
 		return time.Time{}, false
 	}
-	return sensible(time.Date(year, time.Month(month), day, hour, minute, second, 0, loc)), true
+	year, month, day := t.Date()
+	hour, minute, second := t.Clock()
+	return sensible(time.Date(year, month, day, hour, minute, second, 0, loc)), true
 }
 
 // parseMillis reads milliseconds since 1970; 0 stands for no date.

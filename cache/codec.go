@@ -202,26 +202,19 @@ func (c *coder) time(t *time.Time) {
 	}
 }
 
-// varuint writes n, or reads one. encoding/binary cannot read from a string.
+// varuint writes n, or reads one.
 func (c *coder) varuint(n uint64) uint64 {
 	if c.writing {
 		c.out = binary.AppendUvarint(c.out, n)
 		return n
 	}
-	n = 0
-	for i := range min(len(c.rest), binary.MaxVarintLen64) {
-		b := c.rest[i]
-		if i == binary.MaxVarintLen64-1 && b > 1 {
-			break // more than 64 bits
-		}
-		n |= uint64(b&0x7f) << (7 * i)
-		if b < 0x80 {
-			c.rest = c.rest[i+1:]
-			return n
-		}
+	n, size := binary.Uvarint([]byte(c.rest[:min(len(c.rest), binary.MaxVarintLen64)])) // copied to the stack
+	if size <= 0 {
+		c.fail()
+		return 0
 	}
-	c.fail()
-	return 0
+	c.rest = c.rest[size:]
+	return n
 }
 
 // Packing packs answers into a fraction of their memory, and unpacks them. A nil Packing leaves

@@ -140,7 +140,10 @@ func (k *Known) write(changes map[place]saved) error {
 // apply carries out the changes and keeps the sum of all values within the limit. It returns the documents
 // that lists lack now.
 func (k *Known) apply(tx *bbolt.Tx, changes map[place]saved) (vanished []archive.ID, err error) {
-	sum := readSum(tx)
+	sum := uint64(0)
+	if b := tx.Bucket([]byte(sumBucket)).Get([]byte(sumKey)); len(b) == 8 {
+		sum = binary.BigEndian.Uint64(b)
+	}
 	for at, what := range changes {
 		b := tx.Bucket([]byte(at.bucket))
 		before, after := b.Get([]byte(at.key)), what.bytes()
@@ -207,13 +210,6 @@ func splitAge(b []byte) (fetched time.Time, rest []byte, ok bool) {
 		return time.Time{}, nil, false
 	}
 	return time.Unix(0, int64(binary.BigEndian.Uint64(b))), b[ageSize:], true //nolint:gosec // it was an int64
-}
-
-func readSum(tx *bbolt.Tx) uint64 {
-	if b := tx.Bucket([]byte(sumBucket)).Get([]byte(sumKey)); len(b) == 8 {
-		return binary.BigEndian.Uint64(b)
-	}
-	return 0
 }
 
 // prune removes what was fetched longest ago until at most limit bytes are left beside what is

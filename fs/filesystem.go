@@ -66,7 +66,7 @@ func New(opts Options) *FileSystem {
 	}
 	opts.Mode = cmp.Or(opts.Mode, ContentAuto)
 	opts.List.WithAutoExport = true
-	f := &FileSystem{opts: opts, log: opts.Log}
+	f := &FileSystem{opts: opts, log: opts.Log, clocks: newClocks()}
 	f.kernel = &node.Kernel{UID: opts.UID, GID: opts.GID, Umask: opts.Umask, Trust: kernelTrust, Memory: &f.memory, Askers: callers.NewAskers(time.Now)}
 	people := staging.People{Of: Person}
 	if opts.People != nil {

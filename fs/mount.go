@@ -54,7 +54,7 @@ func (f *FileSystem) TakeOver(dir string, detach func() error) (*Mount, error) {
 	})
 	raw := fuse.RawFileSystem(absences{nodes})
 	if f.opts.Times {
-		raw = timed{raw, &f.clocks}
+		raw = timed{raw, f.clocks}
 	}
 	server, conn, err := connect(dir, raw, options, detach)
 	if err != nil {

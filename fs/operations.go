@@ -25,48 +25,30 @@ var operationBounds = [...]time.Duration{
 // OperationBounds returns the upper bounds of OperationTimes.Times.
 func OperationBounds() []time.Duration { return operationBounds[:] }
 
-// operation is a request of the kernel that is timed.
-type operation int
-
-const (
-	opLookup operation = iota
-	opGetattr
-	opStatx
-	opSetattr
-	opReaddir
-	opReaddirplus
-	opOpendir
-	opOpen
-	opCreate
-	opRead
-	opWrite
-	opFlush
-	opFsync
-	opRelease
-	opMkdir
-	opUnlink
-	opRmdir
-	opRename
-	opGetxattr
-	opSetxattr
-
-	operations int = iota
-)
-
-// operationNames are those of the kernel (fuse(4)).
-var operationNames = [operations]string{
+// operations are those that are timed, by the kernel's names (fuse(4)).
+var operations = [...]string{
 	"LOOKUP", "GETATTR", "STATX", "SETATTR", "READDIR", "READDIRPLUS", "OPENDIR", "OPEN", "CREATE", "READ", "WRITE", "FLUSH",
 	"FSYNC", "RELEASE", "MKDIR", "UNLINK", "RMDIR", "RENAME", "GETXATTR", "SETXATTR",
 }
 
-// clocks count how long requests take. It costs two looks at the clock and two additions for each.
-type clocks [operations]struct {
+// clocks count how long requests take, by operation. The map is not changed once it is made.
+type clocks map[string]*clock
+
+type clock struct {
 	times [len(operationBounds) + 1]atomic.Int64
 	sum   atomic.Int64
 }
 
+func newClocks() clocks {
+	c := clocks{}
+	for _, op := range operations {
+		c[op] = &clock{}
+	}
+	return c
+}
+
 // took counts a request that began at that time and ends now.
-func (c *clocks) took(op operation, began time.Time) {
+func (c clocks) took(op string, began time.Time) {
 	took := time.Since(began)
 	i := 0
 	for i < len(operationBounds) && took > operationBounds[i] {
@@ -80,10 +62,11 @@ func (c *clocks) took(op operation, began time.Time) {
 // Options.Times.
 func (f *FileSystem) OperationTimes() []OperationTimes {
 	var all []OperationTimes
-	for op := range f.clocks {
-		o, count := OperationTimes{Operation: operationNames[op], Sum: time.Duration(f.clocks[op].sum.Load())}, int64(0)
+	for _, op := range operations {
+		clock := f.clocks[op]
+		o, count := OperationTimes{Operation: op, Sum: time.Duration(clock.sum.Load())}, int64(0)
 		for i := range o.Times {
-			o.Times[i] = f.clocks[op].times[i].Load()
+			o.Times[i] = clock.times[i].Load()
 			count += o.Times[i]
 		}
 		if count > 0 {
@@ -97,110 +80,110 @@ func (f *FileSystem) OperationTimes() []OperationTimes {
 // need no more than memory are not.
 type timed struct {
 	fuse.RawFileSystem
-	*clocks
+	clocks
 }
 
 func (t timed) Lookup(cancel <-chan struct{}, header *fuse.InHeader, name string, out *fuse.EntryOut) fuse.Status {
-	defer t.took(opLookup, time.Now())
+	defer t.took("LOOKUP", time.Now())
 	return t.RawFileSystem.Lookup(cancel, header, name, out)
 }
 
 func (t timed) GetAttr(cancel <-chan struct{}, in *fuse.GetAttrIn, out *fuse.AttrOut) fuse.Status {
-	defer t.took(opGetattr, time.Now())
+	defer t.took("GETATTR", time.Now())
 	return t.RawFileSystem.GetAttr(cancel, in, out)
 }
 
 func (t timed) Statx(cancel <-chan struct{}, in *fuse.StatxIn, out *fuse.StatxOut) fuse.Status {
-	defer t.took(opStatx, time.Now())
+	defer t.took("STATX", time.Now())
 	return t.RawFileSystem.Statx(cancel, in, out)
 }
 
 func (t timed) SetAttr(cancel <-chan struct{}, in *fuse.SetAttrIn, out *fuse.AttrOut) fuse.Status {
-	defer t.took(opSetattr, time.Now())
+	defer t.took("SETATTR", time.Now())
 	return t.RawFileSystem.SetAttr(cancel, in, out)
 }
 
 func (t timed) ReadDir(cancel <-chan struct{}, in *fuse.ReadIn, out *fuse.DirEntryList) fuse.Status {
-	defer t.took(opReaddir, time.Now())
+	defer t.took("READDIR", time.Now())
 	return t.RawFileSystem.ReadDir(cancel, in, out)
 }
 
 func (t timed) ReadDirPlus(cancel <-chan struct{}, in *fuse.ReadIn, out *fuse.DirEntryList) fuse.Status {
-	defer t.took(opReaddirplus, time.Now())
+	defer t.took("READDIRPLUS", time.Now())
 	return t.RawFileSystem.ReadDirPlus(cancel, in, out)
 }
 
 func (t timed) OpenDir(cancel <-chan struct{}, in *fuse.OpenIn, out *fuse.OpenOut) fuse.Status {
-	defer t.took(opOpendir, time.Now())
+	defer t.took("OPENDIR", time.Now())
 	return t.RawFileSystem.OpenDir(cancel, in, out)
 }
 
 func (t timed) Open(cancel <-chan struct{}, in *fuse.OpenIn, out *fuse.OpenOut) fuse.Status {
-	defer t.took(opOpen, time.Now())
+	defer t.took("OPEN", time.Now())
 	return t.RawFileSystem.Open(cancel, in, out)
 }
 
 func (t timed) Create(cancel <-chan struct{}, in *fuse.CreateIn, name string, out *fuse.CreateOut) fuse.Status {
-	defer t.took(opCreate, time.Now())
+	defer t.took("CREATE", time.Now())
 	return t.RawFileSystem.Create(cancel, in, name, out)
 }
 
 func (t timed) Read(cancel <-chan struct{}, in *fuse.ReadIn, buf []byte) (fuse.ReadResult, fuse.Status) {
-	defer t.took(opRead, time.Now())
+	defer t.took("READ", time.Now())
 	return t.RawFileSystem.Read(cancel, in, buf)
 }
 
 func (t timed) Write(cancel <-chan struct{}, in *fuse.WriteIn, data []byte) (uint32, fuse.Status) {
-	defer t.took(opWrite, time.Now())
+	defer t.took("WRITE", time.Now())
 	return t.RawFileSystem.Write(cancel, in, data)
 }
 
 func (t timed) Writev(cancel <-chan struct{}, in *fuse.WriteIn, data [][]byte) (uint32, fuse.Status) {
-	defer t.took(opWrite, time.Now())
+	defer t.took("WRITE", time.Now())
 	return t.RawFileSystem.Writev(cancel, in, data)
 }
 
 func (t timed) Flush(cancel <-chan struct{}, in *fuse.FlushIn) fuse.Status {
-	defer t.took(opFlush, time.Now())
+	defer t.took("FLUSH", time.Now())
 	return t.RawFileSystem.Flush(cancel, in)
 }
 
 func (t timed) Fsync(cancel <-chan struct{}, in *fuse.FsyncIn) fuse.Status {
-	defer t.took(opFsync, time.Now())
+	defer t.took("FSYNC", time.Now())
 	return t.RawFileSystem.Fsync(cancel, in)
 }
 
 func (t timed) Release(cancel <-chan struct{}, in *fuse.ReleaseIn) {
-	defer t.took(opRelease, time.Now())
+	defer t.took("RELEASE", time.Now())
 	t.RawFileSystem.Release(cancel, in)
 }
 
 func (t timed) Mkdir(cancel <-chan struct{}, in *fuse.MkdirIn, name string, out *fuse.EntryOut) fuse.Status {
-	defer t.took(opMkdir, time.Now())
+	defer t.took("MKDIR", time.Now())
 	return t.RawFileSystem.Mkdir(cancel, in, name, out)
 }
 
 func (t timed) Unlink(cancel <-chan struct{}, header *fuse.InHeader, name string) fuse.Status {
-	defer t.took(opUnlink, time.Now())
+	defer t.took("UNLINK", time.Now())
 	return t.RawFileSystem.Unlink(cancel, header, name)
 }
 
 func (t timed) Rmdir(cancel <-chan struct{}, header *fuse.InHeader, name string) fuse.Status {
-	defer t.took(opRmdir, time.Now())
+	defer t.took("RMDIR", time.Now())
 	return t.RawFileSystem.Rmdir(cancel, header, name)
 }
 
 func (t timed) Rename(cancel <-chan struct{}, in *fuse.RenameIn, from, to string) fuse.Status {
-	defer t.took(opRename, time.Now())
+	defer t.took("RENAME", time.Now())
 	return t.RawFileSystem.Rename(cancel, in, from, to)
 }
 
 func (t timed) GetXAttr(cancel <-chan struct{}, header *fuse.InHeader, attr string, dest []byte) (uint32, fuse.Status) {
-	defer t.took(opGetxattr, time.Now())
+	defer t.took("GETXATTR", time.Now())
 	return t.RawFileSystem.GetXAttr(cancel, header, attr, dest)
 }
 
 func (t timed) SetXAttr(cancel <-chan struct{}, in *fuse.SetXAttrIn, attr string, data []byte) fuse.Status {
-	defer t.took(opSetxattr, time.Now())
+	defer t.took("SETXATTR", time.Now())
 	return t.RawFileSystem.SetXAttr(cancel, in, attr, data)
 }

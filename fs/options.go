@@ -180,15 +180,12 @@ type UploadInfo struct {
 	Error   string `json:"error,omitempty"`
 }
 
-// StatePending is the state of what waits to be archived, or is being sent.
-const StatePending = "pending"
-
-// StateOpen is the state of a file that a program is writing.
-const StateOpen = "open"
-
-// StateLocal is the state of a file that is not uploaded: a temporary one, or one that was refused
-// when it was to become a document.
-const StateLocal = "local"
+// The states of an upload, beside failed.
+const (
+	StatePending = "pending" // it waits to be archived, or is being sent
+	StateOpen    = "open"    // a program is writing it
+	StateLocal   = "local"   // it is not uploaded: a temporary file, or one that was refused when it was to become a document
+)
 
 // Values of Status.Health.
 const (

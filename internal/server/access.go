@@ -7,6 +7,7 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"fmt"
+	"maps"
 	"net"
 	"net/http"
 	"net/url"
@@ -76,7 +77,7 @@ func (f *front) logged(next http.Handler) http.Handler {
 			own.Body = body
 			r = &own
 		}
-		f.counters.begin()
+		f.counters.requests.Add(1)
 		defer func() {
 			f.counters.end(w, time.Since(began))
 			f.note(w, r, began)
@@ -123,7 +124,6 @@ type amountOfTime float64
 
 func seconds(d time.Duration) amountOfTime { return amountOfTime(d.Seconds()) }
 
-// String implements fmt.Stringer.
 func (a amountOfTime) String() string { return strconv.FormatFloat(float64(a), 'f', -1, 64) }
 
 // line is the log entry of a request.
@@ -162,14 +162,9 @@ func decoded(r Request) string {
 
 // fields joins parameters by name, decoded, escaped for printing and shortened.
 func fields(values url.Values) string {
-	names := make([]string, 0, len(values))
-	for name := range values {
-		names = append(names, name)
-	}
-	slices.Sort(names)
 	var b strings.Builder
-	for i, name := range names {
-		if i > 0 {
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		if b.Len() > 0 {
 			b.WriteByte('&')
 		}
 		b.WriteString(name + "=" + strings.Join(values[name], ","))

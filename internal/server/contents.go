@@ -55,7 +55,7 @@ func (h contentHandlers) documentPDF(w *response, r *request, id archive.ID) err
 		return err
 	}
 	bytesOnly(r)
-	if !h.noRange && tooManyRanges(r) {
+	if !h.noRange && strings.Count(r.Header.Get("Range"), ",") >= maxRanges {
 		w.unsatisfiable("too many ranges")
 		return nil
 	}
@@ -246,11 +246,6 @@ const (
 // maxRanges is how many ranges of one request are answered; a viewer asks for a few.
 const maxRanges = 16
 
-// tooManyRanges reports whether a request has more ranges (RFC 9110, section 14.2).
-func tooManyRanges(r *request) bool {
-	return strings.Count(r.Header.Get("Range"), ",") >= maxRanges
-}
-
 // bytesOnly ignores a Range of another unit, as RFC 9110, section 14.2 wants; net/http would refuse
 // it.
 func bytesOnly(r *request) {
@@ -284,7 +279,6 @@ type ranged struct {
 	refused bool
 }
 
-// WriteHeader implements http.ResponseWriter.
 func (w *ranged) WriteHeader(status int) {
 	if status != http.StatusRequestedRangeNotSatisfiable {
 		w.response.WriteHeader(status)
@@ -301,7 +295,6 @@ func (w *response) unsatisfiable(why string) {
 	w.problem(status, describe(problemType("range"), status, refusal.New(archive.KindInvalid, "Range: %s", why)))
 }
 
-// Write implements io.Writer.
 func (w *ranged) Write(p []byte) (int, error) {
 	if w.refused {
 		return len(p), nil
@@ -331,7 +324,6 @@ type sending struct {
 	failed atomic.Pointer[error] // several ranges are read by a goroutine
 }
 
-// Read implements io.Reader.
 func (s *sending) Read(p []byte) (int, error) {
 	n, err := s.ReadSeeker.Read(p)
 	if err != nil && !errors.Is(err, io.EOF) {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"runtime/debug"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -221,8 +222,6 @@ type activity struct {
 	changed chan struct{} // has room for one: a change that was not handled yet
 }
 
-func newActivity() *activity { return &activity{made: time.Now(), changed: make(chan struct{}, 1)} }
-
 // begin marks the service as busy until the returned function is called.
 func (a *activity) begin() (end func()) {
 	a.running.Add(1)
@@ -262,10 +261,8 @@ func (a *activity) quiet(ctx context.Context, enough, atMost time.Duration) erro
 
 // pause waits. It returns the error of ctx if that ends first.
 func pause(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
 	select {
-	case <-timer.C:
+	case <-time.After(d):
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
@@ -281,14 +278,11 @@ type background struct {
 // It continues when ctx is done.
 func (b *background) inBackground(ctx context.Context, work func(context.Context)) (stop func()) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		work(ctx)
-	}()
+	var running sync.WaitGroup
+	running.Go(func() { work(ctx) })
 	stop = func() {
 		cancel()
-		<-ended
+		running.Wait()
 	}
 	b.stops = append(b.stops, stop)
 	return stop

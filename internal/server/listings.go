@@ -388,7 +388,6 @@ type keeping struct {
 	list  keptList
 }
 
-// Write implements io.Writer.
 func (k *keeping) Write(p []byte) (int, error) {
 	if k.list.bytes += len(p); k.list.bytes > maxKeptList {
 		k.list.parts = nil

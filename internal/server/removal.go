@@ -269,9 +269,7 @@ func (s *Server) startErasing(ctx context.Context) {
 }
 
 func (e *eraser) run(ctx context.Context) {
-	tick := time.NewTicker(eraseEvery)
-	defer tick.Stop()
-	for {
+	for more := true; more; more = pause(ctx, eraseEvery) == nil {
 		erased, err := e.round(ctx, time.Now())
 		switch {
 		case ctx.Err() != nil:
@@ -279,11 +277,6 @@ func (e *eraser) run(ctx context.Context) {
 			e.log.WithError(err).Warn("documents whose term in the trash is over are not erased yet")
 		case erased > 0:
 			e.log.WithField("documents", erased).Info("erased documents whose term in the trash was over")
-		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
 		}
 	}
 }

@@ -48,7 +48,6 @@ type response struct {
 	form     url.Values
 }
 
-// WriteHeader implements http.ResponseWriter.
 func (w *response) WriteHeader(status int) {
 	if w.status == 0 {
 		w.status = status
@@ -56,7 +55,6 @@ func (w *response) WriteHeader(status int) {
 	w.ResponseWriter.WriteHeader(status)
 }
 
-// Write implements io.Writer.
 func (w *response) Write(p []byte) (written int, err error) {
 	w.begun()
 	for first := true; first || len(p) > 0 && err == nil; first = false {
@@ -189,7 +187,6 @@ type inbound struct {
 	ended bool
 }
 
-// Read implements io.Reader.
 func (b *inbound) Read(p []byte) (int, error) {
 	progress := b.w.progress
 	progress.Reads.Begin()

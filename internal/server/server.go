@@ -125,7 +125,7 @@ func newServer(options Options, db *store.Store, contents contents) *Server {
 	options = withDefaults(options)
 	log := options.Log
 	s := &Server{
-		options: options, log: log, db: db, activity: newActivity(),
+		options: options, log: log, db: db, activity: &activity{made: time.Now(), changed: make(chan struct{}, 1)},
 		vault: &vault{contents: contents, uses: db.Uses, log: log},
 		door: &door{accepted: accept(options.Credentials), gate: gate.New(db.Access, options.Credentials.CloudID, func(err error) {
 			log.WithError(err).Warn("something went wrong beside a request")
@@ -354,7 +354,6 @@ func (s *Server) mayLetIn(ctx context.Context) error {
 // logWriter writes the lines of net/http to the log.
 type logWriter struct{ log logrus.FieldLogger }
 
-// Write implements io.Writer.
 func (w logWriter) Write(p []byte) (int, error) {
 	text := strings.TrimSpace(string(p))
 	if strings.HasPrefix(text, "http: TLS handshake error") { // about clients such as monitors and scanners

@@ -106,8 +106,6 @@ func (c *counters) of(method, path string, traits traits) *tally {
 	return t
 }
 
-func (c *counters) begin() { c.requests.Add(1) }
-
 // end counts a request that was answered.
 func (c *counters) end(w *response, took time.Duration) {
 	c.requests.Add(-1)

@@ -472,7 +472,6 @@ type bounded struct {
 	failed      error // of the sender, not of the local disk
 }
 
-// Read implements io.Reader.
 func (b *bounded) Read(p []byte) (int, error) {
 	if int64(len(p)) > b.left+1 {
 		p = p[:b.left+1]
@@ -506,7 +505,6 @@ func newEnding(body io.ReadCloser, boundary string) *ending {
 	return e
 }
 
-// Read implements io.Reader.
 func (e *ending) Read(p []byte) (int, error) {
 	n, err := e.ReadCloser.Read(p)
 	e.ended = e.ended || err == io.EOF || errors.Is(err, io.ErrUnexpectedEOF)

@@ -136,10 +136,7 @@ type lostContent struct {
 	err      error
 }
 
-// Error implements error.
 func (e *lostContent) Error() string { return e.err.Error() }
-
-// Unwrap returns the cause.
 func (e *lostContent) Unwrap() error { return e.err }
 
 // public is the public part of the message.
@@ -153,8 +150,7 @@ func (e *lostContent) public() string {
 
 // lost returns the *lostContent in err's chain, nil if there is none.
 func lost(err error) *lostContent {
-	var e *lostContent
-	_ = errors.As(err, &e)
+	e, _ := errors.AsType[*lostContent](err)
 	return e
 }
 
@@ -280,7 +276,9 @@ func (s *sweeper) run(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-left.C:
-			s.dropLeft(ctx)
+			if err := s.uses.DropLeft(ctx, s.vault.Remove); err != nil && ctx.Err() == nil {
+				s.log.WithError(err).Debug("contents that a backup held are not removed yet") // tried again later
+			}
 		case now := <-s.tick:
 			s.sweepBefore(ctx, now.Add(-young))
 		}
@@ -295,12 +293,5 @@ func (s *sweeper) sweepBefore(ctx context.Context, before time.Time) {
 		s.log.WithError(err).Warn("not all unused contents were removed; the next attempt is tomorrow")
 	case removed > 0:
 		s.log.WithField("contents-removed", removed).Info("removed unused contents")
-	}
-}
-
-// dropLeft removes unused contents that a backup held. It retries failures later.
-func (s *sweeper) dropLeft(ctx context.Context) {
-	if err := s.uses.DropLeft(ctx, s.vault.Remove); err != nil && ctx.Err() == nil {
-		s.log.WithError(err).Debug("contents that a backup held are not removed yet")
 	}
 }

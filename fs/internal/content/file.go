@@ -169,8 +169,7 @@ func (f *File) Weigh(ctx context.Context, pid uint32) {
 // shownEntries are the entries of a directory ordered by name.
 type shownEntries []*tree.Entry
 
-func (l shownEntries) Len() int { return len(l) }
-
+func (l shownEntries) Len() int                         { return len(l) }
 func (l shownEntries) Document(i int) *archive.Document { return l[i].Doc.Load() }
 
 // OpenedSize returns the length found by the last open, unless the document has been listed otherwise since;

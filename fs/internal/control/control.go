@@ -45,35 +45,21 @@ const (
 
 // Mount provides what the control directory shows.
 type Mount interface {
-	Service
-	Folders
-	Files
-	Uploads
 	// Status returns the content of status.json for the user of a request.
 	Status(ctx context.Context) any
-	Rights
-	// RereadSearches reads the saved searches again, and passes them to SetSearches.
-	RereadSearches() error
-}
-
-// Rights say what the user of a request may see.
-type Rights interface {
 	// Whose names the credentials of the user: hits of one name are not for another one.
 	Whose(ctx context.Context) string
 	// Sees returns nil if the user sees a document, wherever it lies.
 	Sees(ctx context.Context, doc archive.ID) error
-}
+	// RereadSearches reads the saved searches again, and passes them to SetSearches.
+	RereadSearches() error
 
-// Service is the part of the archive service that the control directory uses.
-type Service interface {
+	// Data and Search ask the archive service.
 	Data(ctx context.Context, doc archive.ID) (archive.DocumentData, error)
 	Search(ctx context.Context, s archive.Search, limit int) (archive.Hits, error)
 	// WithKeyword returns the inbox documents for which the mount keeps a keyword.
 	WithKeyword(word string) []archive.ID
-}
 
-// Folders are the folders that the mount shows.
-type Folders interface {
 	// Listed returns a document as the listing of its folder has it, nil if that is not known.
 	// archived reports that the folder is not an inbox, known that the folder was looked up before.
 	// It sends no request.
@@ -85,6 +71,22 @@ type Folders interface {
 	// mandator, empty for an inbox. Folders that are not found are left out; even with an error the
 	// found ones are returned.
 	Locate(ctx context.Context, wanted map[archive.ID]string) (map[archive.ID]Folder, error)
+
+	// Rendition returns the file of a rendition: the same one while the kernel knows it.
+	Rendition(r Rendition, doc *archive.Document) Measured
+	// Representation returns the representation in which the folder's file shows a document.
+	Representation() archive.Representation
+	// Evict drops a content from the cache.
+	Evict(key cache.Key)
+
+	// Pending returns the pending and failed files, oldest first.
+	Pending() []Upload
+	// Upload returns a pending or failed file, or a local one that is not empty, by its id.
+	Upload(id string) (up Upload, ok bool)
+	// UploadFile returns the file with its bytes, or ENOENT.
+	UploadFile(id string) (Node, error)
+	// Discard removes an upload and its bytes.
+	Discard(id string) error
 }
 
 // Folder is a folder that the mount shows.
@@ -94,34 +96,12 @@ type Folder interface {
 	PathOf(ctx context.Context, doc archive.ID) (string, error)
 }
 
-// Files opens and caches the representations of documents.
-type Files interface {
-	// Rendition returns the file of a rendition: the same one while the kernel knows it.
-	Rendition(r Rendition, doc *archive.Document) Measured
-	// Representation returns the representation in which the folder's file shows a document.
-	Representation() archive.Representation
-	// Evict drops a content from the cache.
-	Evict(key cache.Key)
-}
-
 // Measured is a file whose existence the service has not confirmed yet.
 type Measured interface {
 	Node
 	// Measure asks the service whether the content exists, and for its length. The error is the
 	// service's.
 	Measure(ctx context.Context) error
-}
-
-// Uploads are the files that are not archived.
-type Uploads interface {
-	// Pending returns the pending and failed files, oldest first.
-	Pending() []Upload
-	// Upload returns a pending or failed file, or a local one that is not empty, by its id.
-	Upload(id string) (up Upload, ok bool)
-	// UploadFile returns the file with its bytes, or ENOENT.
-	UploadFile(id string) (Node, error)
-	// Discard removes an upload and its bytes.
-	Discard(id string) error
 }
 
 // Upload is one file that is not archived. Name is its name in the directory uploads.

@@ -107,8 +107,7 @@ func lseek(size int64, off uint64, whence uint32) (uint64, syscall.Errno) {
 	return end, 0
 }
 
-func (h *readHandle) Flush(context.Context) syscall.Errno { return 0 }
-
+func (h *readHandle) Flush(context.Context) syscall.Errno         { return 0 }
 func (h *readHandle) Fsync(context.Context, uint32) syscall.Errno { return 0 }
 
 func (h *readHandle) Release(context.Context) syscall.Errno {

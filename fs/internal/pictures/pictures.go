@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	lru "github.com/hashicorp/golang-lru/v2"
@@ -83,8 +84,8 @@ type Maker struct {
 	// lacking is until when the service counts as one without previews.
 	lacking time.Time // +checklocks:mu
 	// missed counts the pages without a preview, until one has some: then the service has previews.
-	missed int  // +checklocks:mu
-	found  bool // +checklocks:mu
+	missed int // +checklocks:mu
+	found  atomic.Bool
 }
 
 // visit is a folder that a file manager shows.
@@ -311,7 +312,7 @@ func (m *Maker) lacks(err error) bool {
 	no := archive.KindOf(err) == archive.KindUnsupported
 	if errors.Is(err, errNoPreview) {
 		m.missed++
-		no = no || !m.found && m.missed >= missedPages
+		no = no || !m.found.Load() && m.missed >= missedPages
 	}
 	if no {
 		m.lacking, m.missed = m.now().Add(lackingFor), 0
@@ -339,19 +340,12 @@ func (m *Maker) make(ctx context.Context, doc Document) error {
 	if err != nil {
 		return err
 	}
-	m.has()
+	m.found.Store(true)
 	picture, err := decode(content.Body)
 	if err = errors.Join(err, content.Body.Close()); err != nil {
 		return err
 	}
 	return m.cache.Put(thumbnail.URI(doc.Path), doc.Modified, picture)
-}
-
-// has notes that the service has previews.
-func (m *Maker) has() {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.found = true
 }
 
 // decode reads a picture of a bounded size.

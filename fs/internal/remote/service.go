@@ -27,28 +27,17 @@ import (
 
 // Archive is the part of the archive service that the file system uses.
 type Archive interface {
-	spool.Archive
+	spool.Archive // and so the documents of a folder
 	xattr.Service
-	lister
-	changer
 	ContentInfo(ctx context.Context, doc archive.ID, rep archive.Representation) (*archive.Content, error)
 	Search(ctx context.Context, s archive.Search, limit int) (archive.Hits, error)
 	Stats() []archive.OperationStats
-}
-
-// lister lists the contents of folders, except the documents of a single folder, which
-// spool.Archive lists.
-type lister interface {
 	Children(ctx context.Context, parent archive.ID) (archive.Structure, error)
 	Structure(ctx context.Context, parent archive.ID, lazy bool) (archive.Structure, error)
 	Inboxes(ctx context.Context) (archive.Inboxes, error)
 	// EachDocument passes the documents of a list one by one to the function that begin returns;
 	// each retry calls begin again.
 	EachDocument(ctx context.Context, folder archive.ID, options archive.ListOptions, begin func() func(*archive.Document)) error
-}
-
-// changer changes folders and documents.
-type changer interface {
 	CreateFolder(ctx context.Context, parent archive.ID, name string) (archive.Folder, error)
 	Archive(ctx context.Context, doc archive.ID, target archive.ArchiveTarget) error
 	Rename(ctx context.Context, doc archive.ID, name string) error

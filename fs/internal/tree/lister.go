@@ -247,10 +247,8 @@ func (t *Tree) ListAfresh(ctx context.Context, d *Dir) ([]archive.Document, erro
 // folderOf is a directory as remote.Service.ListDocuments sees it.
 type folderOf struct{ d *Dir }
 
-func (f folderOf) ID() archive.ID { return f.d.ID() }
-
-func (f folderOf) Archives() bool { return f.d.Kind().Archives() }
-
+func (f folderOf) ID() archive.ID            { return f.d.ID() }
+func (f folderOf) Archives() bool            { return f.d.Kind().Archives() }
 func (f folderOf) Distrust() remote.Distrust { return f.d.asking() }
 
 func (f folderOf) Relisted(ctx context.Context, got cache.Entry[[]archive.Document], when remote.Distrust) {

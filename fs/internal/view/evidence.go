@@ -150,7 +150,10 @@ func (r *Representations) bestOf(ctx context.Context, doc archive.ID, fallback a
 		}
 		_, err := r.Service.ContentInfo(ctx, doc, rep)
 		if archive.KindOf(err) == archive.KindUnsupported {
-			err = r.touchContent(ctx, doc, rep)
+			var c *archive.Content // for services that refuse HEAD
+			if c, err = r.Service.Content(ctx, archive.ContentRequest{Document: doc, Representation: rep}); err == nil {
+				err = c.Body.Close()
+			}
 		}
 		switch {
 		case err == nil:
@@ -162,15 +165,6 @@ func (r *Representations) bestOf(ctx context.Context, doc archive.ID, fallback a
 		r.evidence.lacks(rep, doc)
 	}
 	return fallback, nil
-}
-
-// touchContent requests a content and discards the answer, for services that refuse HEAD.
-func (r *Representations) touchContent(ctx context.Context, doc archive.ID, rep archive.Representation) error {
-	c, err := r.Service.Content(ctx, archive.ContentRequest{Document: doc, Representation: rep})
-	if err != nil {
-		return err
-	}
-	return c.Body.Close()
 }
 
 // evidence collects which representations the service lacks. One document without an original may

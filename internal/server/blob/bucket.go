@@ -54,7 +54,10 @@ func OpenBucket(ctx context.Context, address Address, scratch string) (*Bucket, 
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", address, err)
 	}
-	cred := findCredentials()
+	// The usual places of programs for S3.
+	cred := credentials.NewChainCredentials([]credentials.Provider{
+		&credentials.EnvAWS{}, &credentials.FileAWSCredentials{}, &credentials.IAM{Client: &http.Client{Timeout: metadataTimeout}},
+	})
 	core, err := minio.NewCore(address.Endpoint.Host, &minio.Options{
 		Creds: cred, Secure: address.Endpoint.Scheme == "https", Region: address.Region,
 		Transport: transport, BucketLookup: address.lookup(), MaxRetries: attempts,
@@ -71,15 +74,6 @@ func OpenBucket(ctx context.Context, address Address, scratch string) (*Bucket, 
 		return nil, errors.Join(err, b.Close())
 	}
 	return b, nil
-}
-
-// findCredentials looks for credentials in the usual places of programs for S3.
-func findCredentials() *credentials.Credentials {
-	return credentials.NewChainCredentials([]credentials.Provider{
-		&credentials.EnvAWS{},
-		&credentials.FileAWSCredentials{},
-		&credentials.IAM{Client: &http.Client{Timeout: metadataTimeout}},
-	})
 }
 
 func (a Address) lookup() minio.BucketLookupType {
@@ -190,23 +184,19 @@ func (b *Bucket) Publish(ctx context.Context, contents ...Staged) error {
 	group.SetLimit(contentsAbreast)
 	for _, staged := range files {
 		group.Go(func() error {
-			if staged.size <= b.part {
-				return b.put(ctx, staged)
+			if staged.size > b.part {
+				return b.putParts(ctx, staged)
 			}
-			return b.putParts(ctx, staged)
+			return b.send(ctx, staged.reader(), func(body io.Reader) error {
+				_, err := b.core.PutObject(ctx, b.address.Bucket, b.key(staged.digest), body, staged.size, "", staged.digest, putOptions())
+				return err
+			})
 		})
 	}
 	if err := group.Wait(); err != nil {
 		return fmt.Errorf("publish content: %w", err)
 	}
 	return nil
-}
-
-func (b *Bucket) put(ctx context.Context, s *stagedFile) error {
-	return b.send(ctx, io.NewSectionReader(s, 0, s.size), func(body io.Reader) error {
-		_, err := b.core.PutObject(ctx, b.address.Bucket, b.key(s.digest), body, s.size, "", s.digest, putOptions())
-		return err
-	})
 }
 
 // send sends bytes, and repeats after a failure of the service. Each attempt has its own reader:

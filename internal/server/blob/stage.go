@@ -171,8 +171,7 @@ func readChunk(r io.Reader, p []byte) (n int, err error) {
 }
 
 func (s *stagedFile) Digest() string { return s.digest }
-
-func (s *stagedFile) Size() int64 { return s.size }
+func (s *stagedFile) Size() int64    { return s.size }
 
 // ReadAt implements io.ReaderAt. It may come later than Discard, from a request that was answered
 // before its body was read.

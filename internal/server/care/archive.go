@@ -45,6 +45,11 @@ func ViewData(ctx context.Context, dir string) (*Archive, error) {
 		return nil, err
 	}
 	opened, err := store.View(ctx, filepath.Join(dir, databaseName))
+	return withFiles(opened, dir, err)
+}
+
+// withFiles is an archive whose contents are in a directory, unless its database could not be opened.
+func withFiles(opened *store.Store, dir string, err error) (*Archive, error) {
 	if err != nil {
 		return nil, err
 	}
@@ -55,10 +60,7 @@ func ViewData(ctx context.Context, dir string) (*Archive, error) {
 // and that no other process uses it.
 func OpenData(ctx context.Context, dir string) (*Archive, error) {
 	opened, err := store.Open(ctx, filepath.Join(dir, databaseName))
-	if err != nil {
-		return nil, err
-	}
-	return &Archive{opened, blob.ViewFiles(filepath.Join(dir, contentsName))}, nil
+	return withFiles(opened, dir, err)
 }
 
 // Place is the location of an archive.
@@ -74,11 +76,8 @@ func View(ctx context.Context, place Place) (*Archive, error) {
 		return ViewData(ctx, place.Data)
 	}
 	opened, err := store.ViewPostgres(ctx, place.Database)
-	if err != nil {
-		return nil, err
-	}
-	if place.Blobs == "" {
-		return &Archive{opened, blob.ViewFiles(filepath.Join(place.Data, contentsName))}, nil
+	if err != nil || place.Blobs == "" {
+		return withFiles(opened, place.Data, err)
 	}
 	bucket, err := openBucket(ctx, place.Blobs, os.TempDir()) // nothing is received there
 	if err != nil {
@@ -98,7 +97,6 @@ func openBucket(ctx context.Context, blobs, scratch string) (*blob.Bucket, error
 // viewed is a bucket that is not swept.
 type viewed struct{ *blob.Bucket }
 
-// Walk implements Contents.
 func (v viewed) Walk(ctx context.Context, before time.Time, each func(digest string) error) error {
 	return v.List(ctx, before, func(digest string, _ int64) error { return each(digest) })
 }

@@ -105,7 +105,7 @@ func copyDatabase(ctx context.Context, from *store.Store, dir string, m *Manifes
 	name := temporary.Name() // SQLite takes an empty file for a new database
 	err = errors.Join(temporary.Close(), from.CopyTo(ctx, name))
 	if err == nil {
-		m.Database.SHA256, err = hashFile(name)
+		m.Database.SHA256, err = sumOf(name, true)
 	}
 	if err != nil {
 		return errors.Join(err, os.Remove(name))
@@ -219,24 +219,18 @@ func (m Manifest) write(dir string) error {
 	return nil
 }
 
-// hashFile returns the SHA-256 of a file, and syncs it.
-func hashFile(path string) (string, error) {
-	return sumOf(path, (*os.File).Sync)
-}
-
-// sumFile is the SHA-256 of a file.
-func sumFile(path string) (string, error) {
-	return sumOf(path, func(*os.File) error { return nil })
-}
-
-func sumOf(path string, then func(*os.File) error) (string, error) {
+// sumOf returns the SHA-256 of a file, which it syncs if that is asked for.
+func sumOf(path string, sync bool) (sum string, err error) {
 	file, err := os.Open(path) //nolint:gosec // of an archive or a backup
 	if err != nil {
 		return "", err
 	}
 	hash := sha256.New()
 	_, err = io.Copy(hash, file)
-	if err := errors.Join(err, then(file), file.Close()); err != nil {
+	if sync {
+		err = errors.Join(err, file.Sync())
+	}
+	if err := errors.Join(err, file.Close()); err != nil {
 		return "", err
 	}
 	return hex.EncodeToString(hash.Sum(nil)), nil

@@ -81,7 +81,7 @@ func (r restoring) toData(ctx context.Context, data string) (err error) {
 	if err := errors.Join(err, opened.Close()); err != nil {
 		return err
 	}
-	if _, err := hashFile(database); err != nil { // ids were skipped
+	if _, err := sumOf(database, true); err != nil { // ids were skipped
 		return err
 	}
 	if err := durable.Rename(database, filepath.Join(data, databaseName)); err != nil {
@@ -146,7 +146,7 @@ func (r restoring) database(ctx context.Context, in string) (opened *store.Store
 	if err := errors.Join(err, target.Close()); err != nil {
 		return nil, "", fmt.Errorf("copy database: %w", err)
 	}
-	sum, err := hashFile(target.Name())
+	sum, err := sumOf(target.Name(), true)
 	if err == nil {
 		err = r.wantSum(sum)
 	}
@@ -191,10 +191,7 @@ func ViewBackup(ctx context.Context, dir string) (*Archive, error) {
 		return nil, err
 	}
 	opened, err := store.View(ctx, filepath.Join(dir, m.Database.File))
-	if err != nil {
-		return nil, err
-	}
-	return &Archive{opened, blob.ViewFiles(filepath.Join(dir, contentsName))}, nil
+	return withFiles(opened, dir, err)
 }
 
 // toShared makes an archive for several services: contents first, then the database in one
@@ -241,7 +238,7 @@ func (r restoring) toShared(ctx context.Context, to Place) (err error) {
 // source opens the database of the backup for reading, in place.
 func (r restoring) source(ctx context.Context) (*store.Store, error) {
 	path := filepath.Join(r.dir, r.done.Database.File)
-	sum, err := sumFile(path)
+	sum, err := sumOf(path, false)
 	if err == nil {
 		err = r.wantSum(sum)
 	}

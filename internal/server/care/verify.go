@@ -211,7 +211,7 @@ func (v *verifying) judge(ctx context.Context, suspects []string) error {
 		if err != nil {
 			return err
 		}
-		kept, err := v.length(ctx, digest)
+		kept, err := length(ctx, v.Contents, digest)
 		if used || errors.Is(err, blob.ErrMissing) {
 			continue
 		}
@@ -332,7 +332,7 @@ func (v *verifying) content(ctx context.Context, r store.Reference) error {
 		if used, err := v.Store.Uses.Referenced(ctx, r.Digest); err != nil || !used {
 			return err
 		}
-		if again, err := v.length(ctx, r.Digest); err == nil && again >= 0 {
+		if again, err := length(ctx, v.Contents, r.Digest); err == nil && again >= 0 {
 			return nil // removed and published again
 		}
 		return v.about(ctx, Missing, r.Digest, "it is not kept")
@@ -363,7 +363,7 @@ func (v *verifying) about(ctx context.Context, kind Kind, digest, text string) e
 // read returns the length of a content and its SHA-256, which a fast verification leaves empty.
 func (v *verifying) read(ctx context.Context, digest string) (size int64, sum string, err error) {
 	if v.Fast {
-		size, err = v.length(ctx, digest)
+		size, err = length(ctx, v.Contents, digest)
 		v.Seen.Bytes.Add(max(size, 0))
 		return size, "", err
 	}
@@ -393,10 +393,6 @@ func (v *verifying) read(ctx context.Context, digest string) (size int64, sum st
 }
 
 // length is the length of a content; -1 and blob.ErrMissing if there is none.
-func (v *verifying) length(ctx context.Context, digest string) (int64, error) {
-	return length(ctx, v.Contents, digest)
-}
-
 func length(ctx context.Context, in Contents, digest string) (int64, error) {
 	content, err := in.Open(ctx, digest)
 	if err != nil {

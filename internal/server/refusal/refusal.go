@@ -81,11 +81,10 @@ func Deny(why gate.Reason, kind archive.Kind, format string, args ...any) error 
 
 // Denial is the reason of a gate.Refusal, empty for any other error.
 func Denial(err error) gate.Reason {
-	refusal := new(gate.Refusal)
-	if !errors.As(err, &refusal) {
-		return ""
+	if refused, ok := errors.AsType[*gate.Refusal](err); ok {
+		return refused.Reason
 	}
-	return refusal.Reason
+	return ""
 }
 
 // Nothing rewords an error of KindNotFound, and keeps its reason for the operator. The client cannot

@@ -5,8 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
-	"sort"
 	"time"
 
 	"github.com/archivefs/archivefs/archive"
@@ -193,14 +193,11 @@ func changed(metadata []archive.KeyValue, change map[string]*string) []archive.K
 		}
 		seen[pair.Key] = true
 	}
-	known := len(result)
-	for key, value := range change {
-		if value != nil && !seen[key] {
+	for _, key := range slices.Sorted(maps.Keys(change)) {
+		if value := change[key]; value != nil && !seen[key] {
 			result = append(result, archive.KeyValue{Key: key, Value: *value})
 		}
 	}
-	added := result[known:]
-	sort.Slice(added, func(i, j int) bool { return added[i].Key < added[j].Key })
 	return result
 }
 

@@ -336,8 +336,7 @@ func (postgres) mention(folded string) (condition, bool) {
 
 // indexSaid does nothing: PostgreSQL's index is never behind.
 func (postgres) indexSaid(context.Context, changing, int) (more bool, err error) { return false, nil }
-
-func (postgres) secure(context.Context, changing) error { return nil }
+func (postgres) secure(context.Context, changing) error                          { return nil }
 
 func (postgres) insertRow(t table) string {
 	columns := strings.Join(t.columns, ", ")

@@ -22,18 +22,18 @@ const busyTimeout = "busy_timeout(10000)"
 // Open opens the SQLite database in a file, creates a missing one, and migrates it. Only the owner of
 // the file may read it. The caller makes sure that no other process adds or removes documents.
 func Open(ctx context.Context, file string) (*Store, error) {
-	return open(ctx, file, inFile.migrate)
+	return open(file, func(s *Store) error { return s.openFile(ctx, file, inFile.migrate) })
 }
 
 // OpenBeside opens a SQLite database that another process uses. Only that process may add or remove
 // documents. An older version is refused, not migrated.
 func OpenBeside(ctx context.Context, file string) (*Store, error) {
-	return open(ctx, file, inFile.wantNewest)
+	return open(file, func(s *Store) error { return s.openFile(ctx, file, inFile.wantNewest) })
 }
 
-func open(ctx context.Context, file string, prepare func(inFile, context.Context, *pool) error) (*Store, error) {
+func open(file string, with func(*Store) error) (*Store, error) {
 	s := newStore(inFile{})
-	if err := s.openFile(ctx, file, prepare); err != nil {
+	if err := with(s); err != nil {
 		return nil, errors.Join(fmt.Errorf("open database %s: %w", file, err), s.Close())
 	}
 	return s, nil
@@ -187,53 +187,41 @@ func (e inFile) wantNewest(ctx context.Context, p *pool) error {
 }
 
 func (inFile) taken(err error) bool {
-	var e *sqlite.Error
-	return errors.As(err, &e) && e.Code() == sqlite3.SQLITE_CONSTRAINT_UNIQUE
+	e, ok := errors.AsType[*sqlite.Error](err)
+	return ok && e.Code() == sqlite3.SQLITE_CONSTRAINT_UNIQUE
 }
 
 func (inFile) again(error) bool { return false }
 
 // full implements engine. SQLITE_IOERR_SHMSIZE means that the index of the write-ahead log cannot grow.
 func (inFile) full(err error) bool {
-	var e *sqlite.Error
-	return errors.As(err, &e) && (e.Code() == sqlite3.SQLITE_FULL || e.Code() == sqlite3.SQLITE_IOERR_SHMSIZE)
+	e, ok := errors.AsType[*sqlite.Error](err)
+	return ok && (e.Code() == sqlite3.SQLITE_FULL || e.Code() == sqlite3.SQLITE_IOERR_SHMSIZE)
 }
 
-func (inFile) begin(context.Context, changing) (string, error) { return "", nil }
-
+func (inFile) begin(context.Context, changing) (string, error)                   { return "", nil }
 func (inFile) settle(_ context.Context, _ *sql.DB, _ string, failed error) error { return failed }
-
-func (inFile) several() bool { return false }
-
-func (inFile) lock(context.Context, session, string) error { return nil }
-
-func (inFile) share(context.Context, session, []string) error { return nil }
-
-func (inFile) claim(context.Context, session, string) (bool, error) { return true, nil }
-
-func (inFile) removable(context.Context, session) (bool, error) { return true, nil }
+func (inFile) several() bool                                                     { return false }
+func (inFile) lock(context.Context, session, string) error                       { return nil }
+func (inFile) share(context.Context, session, []string) error                    { return nil }
+func (inFile) claim(context.Context, session, string) (bool, error)              { return true, nil }
+func (inFile) removable(context.Context, session) (bool, error)                  { return true, nil }
 
 // View opens the SQLite database in a file for reading only, also while another process writes to it.
 // Nothing is migrated: a database of another schema version is an error.
 func View(ctx context.Context, file string) (*Store, error) {
-	s := newStore(inFile{})
-	if err := s.viewFile(ctx, file); err != nil {
-		return nil, errors.Join(fmt.Errorf("open database %s: %w", file, err), s.Close())
-	}
-	return s, nil
-}
-
-func (s *Store) viewFile(ctx context.Context, file string) (err error) {
-	if _, err := os.Stat(file); err != nil { // SQLite would create it
-		return err
-	}
-	s.read, err = openPool(file, 2, url.Values{
-		"_pragma": {busyTimeout, "query_only(1)", "cache_size(-16384)"},
+	return open(file, func(s *Store) (err error) {
+		if _, err := os.Stat(file); err != nil { // SQLite would create it
+			return err
+		}
+		s.read, err = openPool(file, 2, url.Values{
+			"_pragma": {busyTimeout, "query_only(1)", "cache_size(-16384)"},
+		})
+		if err != nil {
+			return err
+		}
+		return inFile{}.wantNewest(ctx, s.read)
 	})
-	if err != nil {
-		return err
-	}
-	return inFile{}.wantNewest(ctx, s.read)
 }
 
 // current returns an error unless version is the newest schema version of an engine.
