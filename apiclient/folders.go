@@ -314,10 +314,7 @@ func (r *inboxReader) inboxes() (archive.Inboxes, error) {
 
 // entries reads an array of inboxes, or a single one, and appends them to all.
 func (r *inboxReader) entries(all *[]archive.Inbox) error {
-	if r.kind() != '[' {
-		return r.entry(all)
-	}
-	return r.elements(func() error { return r.entry(all) })
+	return r.oneOrMore(func() error { return r.entry(all) })
 }
 
 // entry reads one inbox: a user with a folder, or a folder itself.

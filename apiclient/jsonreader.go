@@ -88,6 +88,14 @@ func (r *jsonReader) elements(element func() error) error {
 	return r.within(']', element)
 }
 
+// oneOrMore is elements for a value that some services write without brackets if there is only one.
+func (r *jsonReader) oneOrMore(element func() error) error {
+	if r.kind() == '[' {
+		return r.elements(element)
+	}
+	return element()
+}
+
 // members calls member for each member of an object, with its name in lower case, valid until the
 // next read. member reads or skips the value.
 func (r *jsonReader) members(member func(name []byte) error) error {

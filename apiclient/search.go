@@ -148,7 +148,7 @@ func (h *hitReader) read(r *jsonReader) error {
 			return h.count(r)
 		case "documents":
 			known = true
-			return h.documents(r)
+			return r.oneOrMore(func() error { return h.document(r) })
 		}
 		return r.skip()
 	})
@@ -169,14 +169,6 @@ func (h *hitReader) count(r *jsonReader) error {
 	n, ok := total.int64()
 	h.total, h.counted = total.count(), ok && n >= 0
 	return err
-}
-
-// documents reads an array of documents, or a single one.
-func (h *hitReader) documents(r *jsonReader) error {
-	if r.kind() == '[' {
-		return r.elements(func() error { return h.document(r) })
-	}
-	return h.document(r)
 }
 
 // document reads one document, or null, which some services send.

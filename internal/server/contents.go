@@ -19,7 +19,6 @@ import (
 	"github.com/archivefs/archivefs/internal/server/blob"
 	"github.com/archivefs/archivefs/internal/server/catalog"
 	"github.com/archivefs/archivefs/internal/server/inspect"
-	"github.com/archivefs/archivefs/internal/server/params"
 	"github.com/archivefs/archivefs/internal/server/refusal"
 	"github.com/archivefs/archivefs/internal/server/store"
 )
@@ -50,7 +49,11 @@ func (h contentHandlers) routes() []route {
 func (h contentHandlers) documentPDF(w *response, r *request, id archive.ID) error {
 	p := query(r)
 	original := p.Flag("original")
-	checkAnnotations(p)
+	for _, kind := range p.List("annotations") { // to draw: renditions have none, so that their bytes never change
+		if !slices.Contains([]string{"stamp", "text", "symbol", "note"}, kind) {
+			p.Refuse("annotations", "none of stamp, text, symbol, note")
+		}
+	}
 	if err := p.Err(); err != nil {
 		return err
 	}
@@ -84,16 +87,6 @@ func (h contentHandlers) documentPDF(w *response, r *request, id archive.ID) err
 	w.Header().Set("ETag", `"`+digest+`"`)
 	http.ServeContent(&ranged{response: w}, r.Request, "", time.Time{}, body)
 	return from.err()
-}
-
-// checkAnnotations checks the list of annotations to draw. The renditions of this service have
-// none, so that their bytes never change.
-func checkAnnotations(p *params.Params) {
-	for _, kind := range p.List("annotations") {
-		if !slices.Contains([]string{"stamp", "text", "symbol", "note"}, kind) {
-			p.Refuse("annotations", "none of stamp, text, symbol, note")
-		}
-	}
 }
 
 // content opens a content or rendition for reading a part of it.

@@ -109,7 +109,7 @@ func outcomeOf(err error) outcome {
 	if full(err) {
 		return outcome{http.StatusInsufficientStorage, fullProblem}
 	}
-	if tooLarge := new(http.MaxBytesError); errors.As(err, &tooLarge) {
+	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
 		return outcomes()[archive.KindTooLarge]
 	}
 	return outcomes()[archive.KindOf(err)]

@@ -111,10 +111,10 @@ func wantBody(r *request, want string) (map[string]string, error) {
 // fits refuses a body whose Content-Length is too long before any of it is sent (RFC 9110, section
 // 10.1.1).
 func fits(r *request, limit int64) error {
-	if r.ContentLength <= limit {
-		return nil
+	if r.ContentLength > limit {
+		return tooLong(limit)
 	}
-	return tooLong(limit)
+	return nil
 }
 
 func tooLong(limit int64) error {

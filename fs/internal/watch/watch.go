@@ -145,7 +145,9 @@ func (w *Watch[F]) run() {
 		case <-time.After(time.Until(due)):
 		case <-hastened:
 		case <-w.Context.Done():
-			w.end()
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			w.folders, w.runs = nil, false
 			return
 		}
 		if due, ok := w.due(folder); !ok || time.Now().Before(due) {
@@ -197,10 +199,4 @@ func (w *Watch[F]) listed(folder F, err error) {
 	if t := w.folders[folder]; t != nil {
 		t.due = time.Now().Add(w.pauseLocked())
 	}
-}
-
-func (w *Watch[F]) end() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.folders, w.runs = nil, false
 }

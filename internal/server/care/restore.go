@@ -105,9 +105,7 @@ func takeTarget(data string) (*datalock.Lock, error) {
 		return nil, fmt.Errorf("read data directory: %w", err)
 	}
 	notEmpty := fmt.Errorf("%s is not empty; name an empty or new directory with --data", data)
-	only := func(name string) bool {
-		return !slices.ContainsFunc(entries, func(e os.DirEntry) bool { return e.Name() != name })
-	}
+	others := slices.ContainsFunc(entries, func(e os.DirEntry) bool { return e.Name() != "lock" })
 	if _, err := os.Lstat(filepath.Join(data, "lock")); err != nil && len(entries) > 0 {
 		return nil, notEmpty
 	}
@@ -115,7 +113,7 @@ func takeTarget(data string) (*datalock.Lock, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !only("lock") && !lock.Restoring {
+	if others && !lock.Restoring {
 		return nil, errors.Join(notEmpty, lock.Release(!lock.Interrupted))
 	}
 	err = lock.BeginRestore()

@@ -93,10 +93,9 @@ func noAccount(name string) error {
 	return refuse(archive.KindNotFound, "there is no user %q", name)
 }
 
-func scanAccount(row scanner) (Account, error) {
-	var account Account
+func scanAccount(row scanner) (account Account, err error) {
 	var created int64
-	err := row.Scan(&account.ID, &account.Name, &account.Password, &created)
+	err = row.Scan(&account.ID, &account.Name, &account.Password, &created)
 	account.Created = time.Unix(created, 0)
 	return account, wrapped("read user", err)
 }

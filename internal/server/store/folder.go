@@ -162,8 +162,7 @@ func queryFolders(ctx context.Context, q session, query string, args ...any) ([]
 	return collect(ctx, q, "list folders", scanFolder, query, args...)
 }
 
-func scanFolder(row scanner) (Folder, error) {
-	var f Folder
-	err := row.Scan(&f.ID, &f.Parent, &f.Name, &f.Inbox, &f.UserID)
+func scanFolder(row scanner) (f Folder, err error) {
+	err = row.Scan(&f.ID, &f.Parent, &f.Name, &f.Inbox, &f.UserID)
 	return f, wrapped("read folder", err)
 }
