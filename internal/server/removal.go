@@ -249,11 +249,6 @@ const (
 	erasedTogether = 1000
 )
 
-// scrubber is a storage of contents that may still have the bytes of removed ones.
-type scrubber interface {
-	Scrub(ctx context.Context) error
-}
-
 // eraser erases documents whose term in the trash is over. Each step can be repeated: what a crash has
 // interrupted goes on in the next round, of this process or another one.
 type eraser struct {
@@ -317,7 +312,7 @@ func (e *eraser) round(ctx context.Context, now time.Time) (erased int, err erro
 
 // scrub removes what is left of removed contents and rows in logs and indexes.
 func (e *eraser) scrub(ctx context.Context) error {
-	if contents, ok := e.vault.contents.(scrubber); ok {
+	if contents, ok := e.vault.contents.(interface{ Scrub(context.Context) error }); ok { // with the bytes of removed ones
 		if err := contents.Scrub(ctx); err != nil {
 			return err
 		}

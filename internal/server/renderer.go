@@ -299,9 +299,7 @@ const (
 
 // attempts remembers failed renderings, so that nobody waits for them again and they occupy no
 // worker.
-type attempts struct {
-	failed *lru.Cache[attempt, failure]
-}
+type attempts struct{ failed *lru.Cache[attempt, failure] }
 
 // failure is when an attempt failed, and the longest side of the picture in pixels. A smaller
 // picture needs less memory and may succeed.

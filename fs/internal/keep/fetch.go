@@ -120,11 +120,11 @@ func (f *fetching) ended(it *item, size int64, err error) (pause time.Duration) 
 	switch {
 	case err == nil:
 		f.failures = 0
-		f.k.note(func(*Status) {
-			for _, c := range it.under {
-				c.fetched(it, size)
-			}
-		})
+		f.k.mu.Lock()
+		defer f.k.mu.Unlock()
+		for _, c := range it.under {
+			c.fetched(it, size)
+		}
 		return 0
 	case errors.Is(err, errDisk), errors.Is(err, cache.ErrNotKept):
 		f.full = errDisk

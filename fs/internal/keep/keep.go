@@ -363,12 +363,8 @@ func (k *Keeper) Status() *Status {
 	return &s
 }
 
-func (k *Keeper) note(change func(*Status)) {
+func (k *Keeper) in(state, why string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	change(&k.status)
-}
-
-func (k *Keeper) in(state, why string) {
-	k.note(func(s *Status) { s.State, s.Why = state, why })
+	k.status.State, k.status.Why = state, why
 }

@@ -78,12 +78,6 @@ type moving struct {
 	answered atomic.Bool // a read followed the last write
 }
 
-func newMoving(conn net.Conn, within time.Duration) *moving {
-	return &moving{Conn: conn, watch: pace.Watch{
-		Limit: within, Expire: func() { _ = conn.SetDeadline(time.Unix(1, 0)) }, // fails for a closed connection
-	}}
-}
-
 func (m *moving) Read(p []byte) (int, error) {
 	m.watch.Begin()
 	n, err := m.Conn.Read(p)

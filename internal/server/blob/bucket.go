@@ -24,6 +24,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/internal/pace"
 )
 
 const (
@@ -98,7 +99,9 @@ func newTransport(address Address) (*http.Transport, error) {
 		if err != nil {
 			return nil, err
 		}
-		return newMoving(conn, address.Timeout), nil
+		return &moving{Conn: conn, watch: pace.Watch{
+			Limit: address.Timeout, Expire: func() { _ = conn.SetDeadline(time.Unix(1, 0)) }, // fails for a closed connection
+		}}, nil
 	}
 	transport.ResponseHeaderTimeout = address.Timeout
 	transport.IdleConnTimeout = address.Timeout / 2 // before the read deadline of an idle connection

@@ -157,11 +157,7 @@ func (a *Archive) hold(ctx context.Context, place Place) (context.Context, *hold
 		if err != nil {
 			return nil, nil, err
 		}
-		return ctx, &hold{
-			open:    files.Open,
-			lasts:   func() error { return nil },
-			release: files.Release,
-		}, nil
+		return ctx, &hold{open: files.Open, lasts: func() error { return nil }, release: files.Release}, nil
 	}
 	if err := a.claimed(ctx); err != nil {
 		return nil, nil, err

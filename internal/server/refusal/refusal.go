@@ -58,8 +58,7 @@ func Invalid(field, format string, args ...any) error {
 
 // Blame adds the field to an error that the client caused; other errors are returned unchanged.
 func Blame(field string, err error) error {
-	var already Fields
-	if err == nil || archive.KindOf(err) == archive.KindOther || errors.As(err, &already) {
+	if _, already := errors.AsType[Fields](err); err == nil || already || archive.KindOf(err) == archive.KindOther {
 		return err
 	}
 	return Fields{{Name: field, Err: err}}

@@ -36,8 +36,8 @@ func New(w http.ResponseWriter, r *http.Request, limit time.Duration) *Progress 
 	p.Reads = pace.Watch{Limit: limit, Expire: func() { _ = control.SetReadDeadline(time.Unix(1, 0)) }}
 	p.Writes = pace.Watch{Limit: limit, Expire: func() { _ = control.SetWriteDeadline(time.Unix(1, 0)) }}
 	if p.HTTP1 {
-		p.Writes.Taken = takenOf(r.Context())     // HTTP/2 shares the connection among requests
-		_ = control.SetWriteDeadline(time.Time{}) // see Finish
+		p.Writes.Taken, _ = r.Context().Value(takenKey{}).(func() int64) // HTTP/2 shares the connection among requests
+		_ = control.SetWriteDeadline(time.Time{})                        // see Finish
 	}
 	return p
 }
@@ -74,10 +74,4 @@ func WithTaken(ctx context.Context, conn net.Conn) context.Context {
 		}
 	}
 	return ctx
-}
-
-// takenOf returns that function for the connection of a request, nil if there is none.
-func takenOf(ctx context.Context) func() int64 {
-	taken, _ := ctx.Value(takenKey{}).(func() int64)
-	return taken
 }

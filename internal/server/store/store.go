@@ -50,7 +50,7 @@ func newStore(e engine) *Store {
 	d := &database{engine: e}
 	return &Store{
 		database: d, Access: &Access{d}, Index: &Index{d}, Verification: &Verification{d}, Trash: &Trash{d},
-		Uses: &Uses{database: d, inUse: newPins(), left: &leftovers{}},
+		Uses: &Uses{database: d, inUse: newPins(), left: &leftovers{digests: map[string]struct{}{}}},
 	}
 }
 

@@ -247,9 +247,6 @@ type leftovers struct {
 func (l *leftovers) add(digest string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.digests == nil {
-		l.digests = map[string]struct{}{}
-	}
 	if len(l.digests) < mostLeft {
 		l.digests[digest] = struct{}{}
 	}
