@@ -135,8 +135,7 @@ func (a *attempt) wrote(err error) {
 	}
 }
 
-// follow watches the system send the last left bytes of the body: on a slow line that may take
-// longer than the answer.
+// follow watches the system send the last left bytes of the body: on a slow line that may take longer than the answer.
 func (a *attempt) follow(left int) {
 	tick := time.NewTicker(max(a.sender.config.Stall/followed, time.Millisecond))
 	defer tick.Stop()
@@ -159,8 +158,7 @@ func (a *attempt) follow(left int) {
 // followed is how often follow checks within the limit.
 const followed = 20
 
-// release ends the attempt and frees its slot. It also ends the body, which may still be sent
-// when the answer arrives.
+// release ends the attempt and frees its slot. It also ends the body, which may still be sent when the answer arrives.
 func (a *attempt) release() {
 	a.sender.stats.end(a.counts, a.guard)
 	if a.body != nil {
@@ -174,9 +172,8 @@ func (a *attempt) release() {
 // errSendingEnded ends the transport's reads of a body whose request is over.
 var errSendingEnded = errors.New("the request has ended")
 
-// sending is the body of a request. It reports progress and keeps a failure to read. Its source
-// is never read after end has returned, so the owner may close it; the transport itself does not
-// promise that.
+// sending is the body of a request. It reports progress and keeps a failure to read. Its source is never read after end
+// has returned, so the owner may close it; the transport itself does not promise that.
 type sending struct {
 	progress func(n int) // called after each read
 
@@ -222,8 +219,7 @@ func (s *sending) failure() error {
 	return s.failed
 }
 
-// receiving is the body of an answer. Its errors are *archive.Error values, except io.EOF. It
-// must keep the least pace.
+// receiving is the body of an answer. Its errors are *archive.Error values, except io.EOF. It must keep the least pace.
 type receiving struct {
 	attempt *attempt
 	source  io.ReadCloser
@@ -291,8 +287,7 @@ func (l *limited) Read(p []byte) (int, error) {
 // drainLimit is how much of an unneeded answer is read, so that its connection can be reused.
 const drainLimit = 64 << 10
 
-// discard reads the rest of body, up to drainLimit, and closes it. After an error the connection
-// is not reused.
+// discard reads the rest of body, up to drainLimit, and closes it. After an error the connection is not reused.
 func discard(body io.ReadCloser) {
 	_, _ = io.CopyN(io.Discard, body, drainLimit)
 	_ = body.Close()

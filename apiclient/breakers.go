@@ -21,13 +21,12 @@ const (
 	probePatience = time.Second
 )
 
-// circuit is the client's circuit breaker: when the service does not answer one call, others need
-// not wait to learn the same. It opens when a call fails without a connection. It also opens when
-// a call times out, or is answered 503 to its last repetition, and no other call was answered in
-// the meantime: one document that hangs does not open it. While the breaker is open, calls fail
-// at once. When it is half-open the next call starts a probe: one at a time, every two seconds at
-// most, and not before the time of a Retry-After. A probe may take as long as any request, but
-// calls wait for it only a second. An answer of the service closes the breaker (heard).
+// circuit is the client's circuit breaker: when the service does not answer one call, others need not wait to learn the
+// same. It opens when a call fails without a connection. It also opens when a call times out, or is answered 503 to its
+// last repetition, and no other call was answered in the meantime: one document that hangs does not open it. While the
+// breaker is open, calls fail at once. When it is half-open the next call starts a probe: one at a time, every two
+// seconds at most, and not before the time of a Retry-After. A probe may take as long as any request, but calls wait
+// for it only a second. An answer of the service closes the breaker (heard).
 type circuit struct {
 	send   func(context.Context) error // sends a probe; answered is told of its answer
 	alive  context.Context             // of the probes; ends with close
@@ -140,8 +139,7 @@ func (b *circuit) run(ctx context.Context) {
 	b.probe = nil
 }
 
-// answered records an answer of the service, and reports whether that closed a breaker that calls had
-// found open.
+// answered records an answer of the service, and reports whether that closed a breaker that calls had found open.
 func (b *circuit) answered() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -149,11 +147,10 @@ func (b *circuit) answered() bool {
 	return b.breaker.Close() && !b.since.IsZero()
 }
 
-// failed records the error of a call that is not repeated any more. It reports whether the
-// breaker opened and that is to be logged: not for a service that has never answered, because the
-// caller gets the error. 503, or an answer of something in between, opens the breaker only if the call
-// may be repeated; it may be about that call alone, so the breaker is half-open at once. A web page in
-// place of a content says nothing: a document can be one.
+// failed records the error of a call that is not repeated any more. It reports whether the breaker opened and that is
+// to be logged: not for a service that has never answered, because the caller gets the error. 503, or an answer of
+// something in between, opens the breaker only if the call may be repeated; it may be about that call alone, so the
+// breaker is half-open at once. A web page in place of a content says nothing: a document can be one.
 func (b *circuit) failed(began time.Time, err error, r *request) bool {
 	var e *archive.Error
 	if !errors.As(err, &e) {
@@ -205,11 +202,10 @@ func (b *circuit) close() {
 	b.probes.Wait()
 }
 
-// contents is a circuit breaker for contents: a service can lose its content storage, such as a
-// bucket, and still answer everything else. It opens when a request for a content is answered 503
-// to its last repetition, and is half-open from then on: requests for contents are sent, because
-// some may succeed, but not repeated after a 503, so that a program that reads many documents
-// waits once. The first success closes it. Its zero value is closed.
+// contents is a circuit breaker for contents: a service can lose its content storage, such as a bucket, and still
+// answer everything else. It opens when a request for a content is answered 503 to its last repetition, and is
+// half-open from then on: requests for contents are sent, because some may succeed, but not repeated after a 503, so
+// that a program that reads many documents waits once. The first success closes it. Its zero value is closed.
 type contents struct{ tripped atomic.Bool }
 
 // hopeless reports whether a request need not be repeated after err.
@@ -217,8 +213,7 @@ func (c *contents) hopeless(op Operation, err error) bool {
 	return c.tripped.Load() && unavailable(op, err)
 }
 
-// failed records the error of a call that is not repeated any more, and reports whether that
-// opened the breaker.
+// failed records the error of a call that is not repeated any more, and reports whether that opened the breaker.
 func (c *contents) failed(op Operation, err error) bool {
 	return unavailable(op, err) && !c.tripped.Swap(true)
 }
@@ -240,9 +235,8 @@ const (
 	longestPause    = 10 * time.Minute
 )
 
-// lockout is a circuit breaker that opens when the service refuses the credentials, so that it
-// does not lock the account. After each pause one request is sent as a probe. Its zero value is
-// closed.
+// lockout is a circuit breaker that opens when the service refuses the credentials, so that it does not lock the
+// account. After each pause one request is sent as a probe. Its zero value is closed.
 type lockout struct {
 	mu sync.Mutex
 	// refusals and pauses count those in a row.
@@ -251,8 +245,7 @@ type lockout struct {
 	breaker  retry.Breaker // +checklocks:mu
 }
 
-// enter returns an error if no request may be sent now. Otherwise the request passes probe to
-// leave when it ends.
+// enter returns an error if no request may be sent now. Otherwise the request passes probe to leave when it ends.
 func (l *lockout) enter() (probe bool, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

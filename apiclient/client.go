@@ -1,7 +1,6 @@
-// Package apiclient is a client of the archive service's REST interface: the eight operations
-// of the specification, and those for content, text, page previews, search, metadata, keywords,
-// renaming, replacing and deleting, which a deployment may lack. It returns types of package
-// archive; the types of the wire stay inside.
+// Package apiclient is a client of the archive service's REST interface: the eight operations of the specification, and
+// those for content, text, page previews, search, metadata, keywords, renaming, replacing and deleting, which a
+// deployment may lack. It returns types of package archive; the types of the wire stay inside.
 //
 // # Layers
 //
@@ -135,14 +134,12 @@ func (c *Client) SetCredentials(cred Credentials) error {
 	return nil
 }
 
-// Stats returns the counters of every operation used so far, by name. Requests counts
-// attempts, Failures those that ended in an error; Total and Latency are times to the head of the
-// answer, Waited and Waits those before, until a connection was free. An operation counts from its first request on,
-// also while that is in flight.
+// Stats returns the counters of every operation used so far, by name. Requests counts attempts, Failures those that
+// ended in an error; Total and Latency are times to the head of the answer, Waited and Waits those before, until a
+// connection was free. An operation counts from its first request on, also while that is in flight.
 func (c *Client) Stats() []archive.OperationStats { return c.sender.stats.all() }
 
-// Supports returns whether the deployment has op, as far as its answers have shown. It
-// sends nothing.
+// Supports returns whether the deployment has op, as far as its answers have shown. It sends nothing.
 func (c *Client) Supports(op Operation) Support { return c.service.support.of(op) }
 
 // LacksReplace reports whether the deployment is known to lack the operation, so that Replace
@@ -167,18 +164,15 @@ type Config struct {
 	// counts. If there are two or more, a quarter of them, at least one, is reserved for requests
 	// without content. People get fair shares of them.
 	Connections int
-	// Person returns on whose behalf a request with that context is sent; false: on nobody's. Nil: on
-	// nobody's.
+	// Person returns on whose behalf a request with that context is sent; false: on nobody's. Nil: on nobody's.
 	Person func(ctx context.Context) (uid uint32, ok bool)
-	// RetryFor is how long a repeatable request is repeated before its error is
-	// returned, default 3 s; waits for a Retry-After come on top, 30 s in total at most.
-	// Negative: nothing is repeated.
+	// RetryFor is how long a repeatable request is repeated before its error is returned, default 3 s; waits for a
+	// Retry-After come on top, 30 s in total at most. Negative: nothing is repeated.
 	RetryFor time.Duration
-	// Stall is the longest time a request may take, default 30 s; then it ends with
-	// archive.KindTimeout, and one that only reads is repeated once. The time starts again when
-	// a body was sent, and when a content begins to arrive. While either is transferred, the
-	// request ends when it is slower than 1 KiB/s for that long. A listing gets another second for
-	// every 64 KiB.
+	// Stall is the longest time a request may take, default 30 s; then it ends with archive.KindTimeout, and one that
+	// only reads is repeated once. The time starts again when a body was sent, and when a content begins to arrive.
+	// While either is transferred, the request ends when it is slower than 1 KiB/s for that long. A listing gets
+	// another second for every 64 KiB.
 	Stall time.Duration
 	// UploadLimit and DownloadLimit are how many bytes of contents may be sent and received a second, by all
 	// requests together, 0 for no limit. Waiting for them does not count as a stall.
@@ -264,8 +258,7 @@ func unusable(s Setting, format string, args ...any) error {
 // apiPath is where every operation lives (specification, Versioning).
 const apiPath = "/api/v2"
 
-// Address returns the address that a Client with the BaseURL raw has. Its error is a
-// *SettingError.
+// Address returns the address that a Client with the BaseURL raw has. Its error is a *SettingError.
 func Address(raw string) (string, error) {
 	base, err := normalBase(raw)
 	if err != nil {
@@ -274,9 +267,8 @@ func Address(raw string) (string, error) {
 	return base.String(), nil
 }
 
-// normalBase returns the address that operations are appended to: lower-case scheme
-// and host, no default port, a clean path that ends in /api/v2. Its errors do not
-// quote raw, which may contain a password by mistake.
+// normalBase returns the address that operations are appended to: lower-case scheme and host, no default port, a clean
+// path that ends in /api/v2. Its errors do not quote raw, which may contain a password by mistake.
 func normalBase(raw string) (*url.URL, error) {
 	raw = strings.TrimSpace(raw)
 	if raw != "" && !strings.Contains(raw, "://") {
@@ -311,8 +303,7 @@ func isPort(s string) bool {
 	return err == nil && n > 0
 }
 
-// cleanPath returns the escaped path p without empty and dot segments, ending in
-// /api/v2.
+// cleanPath returns the escaped path p without empty and dot segments, ending in /api/v2.
 func cleanPath(p string) string {
 	p = strings.TrimSuffix(path.Clean("/"+p), "/")
 	if !strings.HasSuffix(p, apiPath) {
@@ -321,8 +312,7 @@ func cleanPath(p string) string {
 	return p
 }
 
-// origin returns scheme, host and port of u (RFC 6454, section 6.2), in lower case
-// and without the scheme's own port.
+// origin returns scheme, host and port of u (RFC 6454, section 6.2), in lower case and without the scheme's own port.
 func origin(u *url.URL) string {
 	scheme, host, port := strings.ToLower(u.Scheme), strings.ToLower(u.Hostname()), u.Port()
 	if strings.Contains(host, ":") {

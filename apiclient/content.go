@@ -147,8 +147,7 @@ func contentRequest(method string, want archive.ContentRequest) *request {
 	return r.about(doc)
 }
 
-// newContent returns the content in resp. changed means that it is a part of another content
-// than want.Match.
+// newContent returns the content in resp. changed means that it is a part of another content than want.Match.
 func newContent(r *request, want archive.ContentRequest, resp *http.Response) (content *archive.Content, changed bool, err error) {
 	content = describe(resp)
 	switch {

@@ -16,9 +16,8 @@ import (
 	"github.com/archivefs/archivefs/archive"
 )
 
-// Credentials authorise requests (specification, Authentication): set A (API key, user and
-// password), set B (Cloud-ID and API key), or the API key alone. Printed in any way they show
-// the Identity only.
+// Credentials authorise requests (specification, Authentication): set A (API key, user and password), set B (Cloud-ID
+// and API key), or the API key alone. Printed in any way they show the Identity only.
 type Credentials struct {
 	APIKey   string
 	CloudID  string
@@ -104,8 +103,7 @@ func (c Credentials) authorizer() func(http.Header) {
 // every "a" would make messages unreadable.
 const shortestSecret = 4
 
-// redactor returns a function that removes the secrets of c from a text of the service: an
-// error may quote the request.
+// redactor returns a function that removes the secrets of c from a text of the service: an error may quote the request.
 func (c Credentials) redactor() func(string) string {
 	var pairs []string
 	for _, secret := range []string{c.basic(), c.APIKey, c.Password} {
@@ -148,8 +146,7 @@ type Person struct {
 	Credentials Credentials
 }
 
-// people are People in the form in which requests use them: nil stands for the client's own
-// credentials.
+// people are People in the form in which requests use them: nil stands for the client's own credentials.
 type people struct {
 	of      map[uint32]*caller
 	others  *caller
@@ -237,9 +234,8 @@ func (s *sender) callerOf(who person, op Operation) (*caller, error) {
 	return s.caller.Load(), nil
 }
 
-// Whose names the credentials of a user of this machine: the same name is of the same credentials,
-// until the next SetPeople. It is empty for the client's own. There is an error for somebody who has
-// none.
+// Whose names the credentials of a user of this machine: the same name is of the same credentials, until the next
+// SetPeople. It is empty for the client's own. There is an error for somebody who has none.
 func (c *Client) Whose(uid uint32) (string, error) {
 	p := c.sender.people.Load()
 	as, err := p.get(uid)

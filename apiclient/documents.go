@@ -15,9 +15,8 @@ import (
 // OpDocumentList lists the documents of a folder.
 var OpDocumentList = Operation{"document/list", "list documents", listing}
 
-// Documents lists the documents of a folder by ascending id (specification, endpoint 2).
-// Documents without an id are left out with a warning. The options' CreatedAfter is sent as a
-// date in Config.Location.
+// Documents lists the documents of a folder by ascending id (specification, endpoint 2). Documents without an id are
+// left out with a warning. The options' CreatedAfter is sent as a date in Config.Location.
 func (c *Client) Documents(ctx context.Context, folder archive.ID, options archive.ListOptions) ([]archive.Document, error) {
 	var documents []archive.Document
 	err := c.EachDocument(ctx, folder, options, func() func(*archive.Document) {
@@ -46,8 +45,7 @@ func (c *Client) EachDocument(ctx context.Context, folder archive.ID, options ar
 	})
 }
 
-// listQuery returns the parameters of a document list. The specification spells
-// excluded-matadata-keys so.
+// listQuery returns the parameters of a document list. The specification spells excluded-matadata-keys so.
 func listQuery(folder archive.ID, options archive.ListOptions, location *time.Location) url.Values {
 	query := url.Values{"folder-id": {folder.String()}}
 	if keys := EscapeList(options.IncludeMetadata); keys != "" {
@@ -192,8 +190,7 @@ func (l *documentList) element(r *jsonReader) error {
 // document would fill the map for nothing.
 const maxShared = 1024
 
-// shared holds texts that the documents of an answer have in common, so that each is in memory
-// once.
+// shared holds texts that the documents of an answer have in common, so that each is in memory once.
 type shared map[string]string
 
 // document replaces texts of d by shared ones.

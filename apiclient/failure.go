@@ -323,9 +323,8 @@ func shorten(s string) string {
 	return s[:end] + "…"
 }
 
-// ended returns the error of a request that the caller's context ended: archive.KindTimeout for
-// a deadline, archive.KindOther for a cancellation. last, if not nil, is the error of the attempt
-// before.
+// ended returns the error of a request that the caller's context ended: archive.KindTimeout for a deadline,
+// archive.KindOther for a cancellation. last, if not nil, is the error of the attempt before.
 func ended(ctx context.Context, op Operation, last error) *archive.Error {
 	e := &archive.Error{Op: op.doing, Kind: archive.KindOther, Err: ctx.Err()}
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
@@ -348,8 +347,7 @@ func (a *attempt) stall() string {
 	return "the service did not answer"
 }
 
-// failure returns the error for one of net/http. Its kind says whether the request may have
-// reached the service.
+// failure returns the error for one of net/http. Its kind says whether the request may have reached the service.
 func (a *attempt) failure(err error) *archive.Error {
 	e := &archive.Error{Op: a.op.doing, Err: inWords(bare(err))}
 	unsent := a.dialled.Load() && !a.connected.Load()
@@ -399,8 +397,7 @@ func bare(err error) error {
 	}
 }
 
-// transportError is an error of net/http in plain words, without the socket addresses that the
-// cause quotes.
+// transportError is an error of net/http in plain words, without the socket addresses that the cause quotes.
 type transportError struct {
 	words string
 	cause error

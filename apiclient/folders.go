@@ -20,10 +20,9 @@ var (
 	OpInboxes      = Operation{"inboxes", "list the inboxes", listing}
 )
 
-// Structure returns the folder tree below parent, or of the whole archive if parent is 0
-// (specification, endpoint 1), as the service answers it: the answer for a parent is the parent
-// itself or its children. In a lazy answer a folder without children may have some; without
-// lazy the tree is complete.
+// Structure returns the folder tree below parent, or of the whole archive if parent is 0 (specification, endpoint 1),
+// as the service answers it: the answer for a parent is the parent itself or its children. In a lazy answer a folder
+// without children may have some; without lazy the tree is complete.
 func (c *Client) Structure(ctx context.Context, parent archive.ID, lazy bool) (archive.Structure, error) {
 	query := url.Values{}
 	if parent != 0 {
@@ -96,8 +95,7 @@ func warnSkipped(log logrus.FieldLogger, op Operation, what string, skipped int)
 	}
 }
 
-// CreateFolder creates a folder below parent (specification, endpoint 4). The ID is 0
-// if the answer has none.
+// CreateFolder creates a folder below parent (specification, endpoint 4). The ID is 0 if the answer has none.
 func (c *Client) CreateFolder(ctx context.Context, parent archive.ID, name string) (archive.Folder, error) {
 	form := url.Values{"parent-folder-id": {parent.String()}, "folder-name": {name}}
 	answer, err := c.service.create(ctx, post(OpFolderCreate, "/folder/create", form).requireID(parent).requireText(name))

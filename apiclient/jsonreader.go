@@ -31,9 +31,8 @@ func (e *offsetError) Error() string {
 }
 func (e *offsetError) Unwrap() error { return e.err }
 
-// jsonReader reads a JSON answer value by value, as it arrives. It is strict about syntax
-// and lenient about types: a value of an unexpected type reads as absent. wire.go adds methods
-// for the types of the wire.
+// jsonReader reads a JSON answer value by value, as it arrives. It is strict about syntax and lenient about types: a
+// value of an unexpected type reads as absent. wire.go adds methods for the types of the wire.
 type jsonReader struct {
 	dec   *jsontext.Decoder
 	start int64 // bytes before the first that dec reads

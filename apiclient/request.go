@@ -24,8 +24,7 @@ const (
 	// acceptJSON asks for JSON (specification, What the service does), but takes the answers without
 	// any: a service that negotiates refuses an upload whose answer, a text, is not accepted.
 	acceptJSON = "application/json, text/plain;q=0.9, */*;q=0.1"
-	// acceptAny is for contents: of several types that a service has, none is preferred to the
-	// document's own.
+	// acceptAny is for contents: of several types that a service has, none is preferred to the document's own.
 	acceptAny = "*/*"
 )
 
@@ -91,8 +90,7 @@ func textPayload(contentType, text string) *payload {
 	return &payload{contentType, int64(len(text)), func() io.Reader { return strings.NewReader(text) }}
 }
 
-// refuse makes r a request that is not sent but fails with err, unless err is nil. The first
-// error counts.
+// refuse makes r a request that is not sent but fails with err, unless err is nil. The first error counts.
 func (r *request) refuse(err error) *request {
 	if r.invalid == nil {
 		r.invalid = err
@@ -153,8 +151,7 @@ const (
 	// rare: a 404 never says that the deployment lacks the operation: what is asked for may be gone,
 	// or is lacking for so many documents that nothing follows from it.
 	rare
-	// perDocument: a single document may lack the content that is returned: it can be lost, or was
-	// never rendered.
+	// perDocument: a single document may lack the content that is returned: it can be lost, or was never rendered.
 	perDocument
 	// stored: the service needs its content storage to answer.
 	stored

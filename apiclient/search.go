@@ -18,8 +18,7 @@ var OpSearch = Operation{"search", "search the archive", optional}
 // pageSize is how many hits are requested at a time, the most that the specification allows.
 const pageSize = 100
 
-// withoutPages requests hits without their pages (RFC 7240): a service may have to read contents
-// to find the pages.
+// withoutPages requests hits without their pages (RFC 7240): a service may have to read contents to find the pages.
 const withoutPages = "return=minimal"
 
 var errNoHits = errors.New("the answer is no result of a search")

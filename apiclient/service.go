@@ -23,8 +23,7 @@ import (
 // errRemembered is the error of an operation that an earlier answer showed to be missing.
 var errRemembered = errors.New("as an earlier answer showed")
 
-// service sends the requests of operations, decodes the answers, and remembers which operations
-// the deployment lacks.
+// service sends the requests of operations, decodes the answers, and remembers which operations the deployment lacks.
 type service struct {
 	sender  *sender
 	support supportTable
@@ -174,8 +173,7 @@ func (s *service) vouched(ctx context.Context, op Operation) error {
 	return nil
 }
 
-// decode sends r and decodes the JSON of its answer, of at most limit bytes, into v. It returns
-// the JSON, too.
+// decode sends r and decodes the JSON of its answer, of at most limit bytes, into v. It returns the JSON, too.
 func (s *service) decode(ctx context.Context, r *request, limit int64, v any) ([]byte, error) {
 	text, err := s.whole(ctx, r, limit)
 	if err != nil {

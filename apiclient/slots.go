@@ -115,8 +115,7 @@ func (s *slots) inFlight() int {
 	return s.taken.all
 }
 
-// meetLocked returns the party of a person who wants a slot, and forgets those who have not for a
-// while.
+// meetLocked returns the party of a person who wants a slot, and forgets those who have not for a while.
 // +checklocks:s.mu
 func (s *slots) meetLocked(who person) *party {
 	p, now := s.people[who], time.Now()
@@ -246,11 +245,10 @@ func (p *pause) refused(op Operation) error {
 // pauseLook is how often Pause looks whether requests are in flight.
 const pauseLook = 10 * time.Millisecond
 
-// Pause ends the requests in flight, after they had grace to end by themselves, and lets no further
-// one be sent until Resume. Calls fail at once meanwhile, with archive.KindUnreachable if their
-// request cannot have reached the service, else with archive.KindInterrupted. It returns when no
-// request is in flight any more, or with ctx's error. The body of a content is in flight until its
-// reader closes it.
+// Pause ends the requests in flight, after they had grace to end by themselves, and lets no further one be sent until
+// Resume. Calls fail at once meanwhile, with archive.KindUnreachable if their request cannot have reached the service,
+// else with archive.KindInterrupted. It returns when no request is in flight any more, or with ctx's error. The body of
+// a content is in flight until its reader closes it.
 func (c *Client) Pause(ctx context.Context, grace time.Duration) error {
 	s := c.sender
 	graceful, cancel := context.WithTimeout(ctx, grace)

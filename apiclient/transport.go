@@ -114,9 +114,8 @@ type redirectError struct{ reason string }
 
 func (e *redirectError) Error() string { return e.reason }
 
-// checkRedirect follows GET and HEAD within the origin only. Another origin would get the
-// credentials, and another method would repeat a change: the redirect of a change is returned as
-// the answer.
+// checkRedirect follows GET and HEAD within the origin only. Another origin would get the credentials, and another
+// method would repeat a change: the redirect of a change is returned as the answer.
 func checkRedirect(next *http.Request, via []*http.Request) error {
 	first := via[0]
 	if first.Method != http.MethodGet && first.Method != http.MethodHead {

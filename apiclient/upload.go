@@ -23,9 +23,8 @@ var (
 // 100-continue before it sends the body (RFC 9110, section 10.1.1).
 const expectContinueFrom = 1 << 20
 
-// Upload archives a file, or places it in an inbox (specification, endpoint 3), and
-// returns the ID of the new document, 0 if the answer has none. The file is not
-// read after Upload has returned.
+// Upload archives a file, or places it in an inbox (specification, endpoint 3), and returns the ID of the new document,
+// 0 if the answer has none. The file is not read after Upload has returned.
 //
 // After an error for which archive.Doubtful is true the document may exist.
 func (c *Client) Upload(ctx context.Context, upload archive.Upload, file archive.Blob) (archive.ID, error) {
@@ -39,8 +38,7 @@ func (c *Client) Upload(ctx context.Context, upload archive.Upload, file archive
 	return id, err
 }
 
-// uploadFields returns the fields of the form. An attribute's field has its name, except for
-// metadata.
+// uploadFields returns the fields of the form. An attribute's field has its name, except for metadata.
 func uploadFields(u archive.Upload) []field {
 	fields := []field{{"target-folder-id", u.Folder.String()}, {"target-document-name", u.Name}}
 	for _, a := range u.All() {
@@ -121,8 +119,7 @@ func inHeader(r rune) rune {
 	return r
 }
 
-// exactly reads left bytes, and fails if the source ends before: a truncated file is never sent
-// as a complete one.
+// exactly reads left bytes, and fails if the source ends before: a truncated file is never sent as a complete one.
 type exactly struct {
 	source io.Reader
 	left   int64

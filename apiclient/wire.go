@@ -348,8 +348,7 @@ func parseMillis(text string, loc *time.Location) (time.Time, bool) {
 	return sensible(time.UnixMilli(n).In(loc)), true
 }
 
-// sensible returns t, or the zero time if its year is not one of RFC 3339, or is 1, which stands
-// for no date.
+// sensible returns t, or the zero time if its year is not one of RFC 3339, or is 1, which stands for no date.
 func sensible(t time.Time) time.Time {
 	if t.Year() < 2 || t.Year() > 9999 {
 		return time.Time{}

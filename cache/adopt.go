@@ -31,9 +31,8 @@ type Adoption struct {
 	Print archive.Fingerprint
 }
 
-// Adopt makes a file the content of key. The file keeps its path, and the caller removes it once
-// its own record of the upload is gone, so that a crash in between loses nothing. On an error,
-// such as ErrTooLarge, the cache is as before.
+// Adopt makes a file the content of key. The file keeps its path, and the caller removes it once its own record of the
+// upload is gone, so that a crash in between loses nothing. On an error, such as ErrTooLarge, the cache is as before.
 func (c *Content) Adopt(key Key, a Adoption) error {
 	if c.adoptLocal(key, a) {
 		return nil

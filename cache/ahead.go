@@ -28,8 +28,7 @@ func (l *Listings[K, V]) Ahead() *Ahead[K, V] {
 	return a
 }
 
-// Offer stores the answer of one key, unless a fresh one is known. Callers that wait for a fetch of
-// the key take it.
+// Offer stores the answer of one key, unless a fresh one is known. Callers that wait for a fetch of the key take it.
 func (a *Ahead[K, V]) Offer(key K, value V) {
 	a.offer(key, a.l.packing.held(Entry[V]{Value: value, Fetched: a.l.now()}))
 }
@@ -100,8 +99,7 @@ func (l *Listings[K, V]) freshLocked(key K) bool {
 	return ok && it.trusted(l.now(), l.ttl)
 }
 
-// takeLocked moves the offer of key to the LRU and returns it packed; false: there is none within
-// the ttl.
+// takeLocked moves the offer of key to the LRU and returns it packed; false: there is none within the ttl.
 // +checklocks:l.mu
 func (l *Listings[K, V]) takeLocked(key K) (Entry[V], bool) {
 	o, ok := l.offers[key]
@@ -116,8 +114,7 @@ func (l *Listings[K, V]) takeLocked(key K) (Entry[V], bool) {
 	return l.storeLocked(key, o), true
 }
 
-// removeOfferLocked removes an offer. With the last one it replaces the map, which would keep its
-// memory.
+// removeOfferLocked removes an offer. With the last one it replaces the map, which would keep its memory.
 // +checklocks:l.mu
 func (l *Listings[K, V]) removeOfferLocked(key K) {
 	if _, ok := l.offers[key]; !ok {

@@ -84,8 +84,7 @@ func (f form[V]) unpack(packed string) (v V, ok bool) {
 	return v, !c.bad && len(c.rest) == 0
 }
 
-// coder writes fields to out, or reads them from rest. After an error (bad) it reads zeros and
-// empty lists.
+// coder writes fields to out, or reads them from rest. After an error (bad) it reads zeros and empty lists.
 type coder struct {
 	writing bool
 	out     []byte
@@ -217,8 +216,7 @@ func (c *coder) varuint(n uint64) uint64 {
 	return n
 }
 
-// Packing packs answers into a fraction of their memory, and unpacks them. A nil Packing leaves
-// them as they are.
+// Packing packs answers into a fraction of their memory, and unpacks them. A nil Packing leaves them as they are.
 type Packing[V any] struct {
 	form  form[V]
 	spill *Spill
@@ -292,9 +290,8 @@ func (p *Packing[V]) whole(e Entry[V]) (Entry[V], bool) {
 // freed with the last of them.
 const packedChunk = 32 << 10
 
-// PackedLists sorts documents by their folders, and packs each document when it is added. So many
-// folders can be listed at once in little more memory than their listings take. The zero value
-// is empty. One goroutine at a time uses it.
+// PackedLists sorts documents by their folders, and packs each document when it is added. So many folders can be listed
+// at once in little more memory than their listings take. The zero value is empty. One goroutine at a time uses it.
 type PackedLists struct {
 	all []packedDocument
 	// counts are the numbers of documents by folder. sorted says that all is sorted by folder.

@@ -1,19 +1,16 @@
 // Package cache keeps answers of the archive service, so that each is requested once.
 //
-// Listings holds answers in memory: folder children, document lists, inboxes. It is an
-// LRU with a bound in entries and a ttl, serves any number of concurrent callers of a key
-// with one fetch, and lets the callers' own changes invalidate or patch exactly one
-// answer. With a Store, such as Known, it has answers while the service is away, even after a
+// Listings holds answers in memory: folder children, document lists, inboxes. It is an LRU with a bound in entries and
+// a ttl, serves any number of concurrent callers of a key with one fetch, and lets the callers' own changes invalidate
+// or patch exactly one answer. With a Store, such as Known, it has answers while the service is away, even after a
 // restart.
 //
-// Content holds document bytes on disk with a bound in bytes. A reader follows a running
-// download and gets exactly the service's bytes or an error. Only complete contents are kept;
-// they survive a restart.
+// Content holds document bytes on disk with a bound in bytes. A reader follows a running download and gets exactly the
+// service's bytes or an error. Only complete contents are kept; they survive a restart.
 //
 // Facts holds the lengths of contents, learned once and kept for ever.
 //
-// Known holds the last listings on disk, with a bound in bytes. They are never trusted while
-// the service answers.
+// Known holds the last listings on disk, with a bound in bytes. They are never trusted while the service answers.
 //
 // Any number of goroutines may use them. They hold no lock while they call a fetch, and wrap
 // its errors without reclassifying them.
@@ -78,12 +75,10 @@ type Fetch func(ctx context.Context, want Want) (*archive.Content, error)
 type Options struct {
 	// Dir is the cache's own directory, created when missing. One process at a time uses it.
 	Dir string
-	// Limit bounds the bytes of all files that are not kept (Content.Keep), running downloads
-	// included.
+	// Limit bounds the bytes of all files that are not kept (Content.Keep), running downloads included.
 	Limit int64
-	// Local returns the file in which a service on this machine keeps the content with this
-	// SHA-256 (hexadecimal), empty for none. Such a file never changes, and the service's ETags
-	// are these sums. nil for a service elsewhere.
+	// Local returns the file in which a service on this machine keeps the content with this SHA-256 (hexadecimal),
+	// empty for none. Such a file never changes, and the service's ETags are these sums. nil for a service elsewhere.
 	Local func(sha256 string) (path string)
 	Log   logrus.FieldLogger
 	// Now is the clock, time.Now when nil; Log may be nil too.
@@ -94,12 +89,11 @@ type Options struct {
 
 // Content is a cache of document bytes on disk.
 //
-// Files lie in 256 sub-directories and are described by their names; there is no index on
-// disk. At the limit the least recently opened file is evicted first; a file in use never, nor one
-// that is kept (kept.go).
-// Readers of a file that is replaced or removed keep its bytes, which count until the last one
-// closes. A content larger than the limit is served from a file that is removed with its last
-// reader; one that the disk has no room for, range by range from memory (ranges.go).
+// Files lie in 256 sub-directories and are described by their names; there is no index on disk. At the limit the least
+// recently opened file is evicted first; a file in use never, nor one that is kept (kept.go). Readers of a file that is
+// replaced or removed keep its bytes, which count until the last one closes. A content larger than the limit is served
+// from a file that is removed with its last reader; one that the disk has no room for, range by range from memory
+// (ranges.go).
 type Content struct {
 	// Kept is for those who keep contents.
 	Kept *Keeping
@@ -138,8 +132,7 @@ type Content struct {
 	trash trash        // +checklocks:mu
 }
 
-// trash is work that unlock does once mu is released, because it can be slow: it removes and
-// closes files, and logs.
+// trash is work that unlock does once mu is released, because it can be slow: it removes and closes files, and logs.
 type trash struct {
 	paths    []string
 	files    []*os.File
@@ -193,16 +186,14 @@ type Trust struct {
 // starts or joins. It returns as soon as the exact size is known: when the answer begins and
 // announces its length, else when the download is complete.
 //
-// A cached content that t does not trust is validated first, by its ETag if it has one. If it
-// changed, the new content replaces it once it is complete; readers of the old one keep the old
-// bytes. A download that t does not trust is not joined: another one begins, and the older one
-// serves its readers and is not kept.
+// A cached content that t does not trust is validated first, by its ETag if it has one. If it changed, the new content
+// replaces it once it is complete; readers of the old one keep the old bytes. A download that t does not trust is not
+// joined: another one begins, and the older one serves its readers and is not kept.
 //
-// A download belongs to no single caller: when ctx ends, Open returns ctx's error and the
-// download goes on. When the last reader closes, a download is completed, unless less than
-// half of an announced length is there; then it is cancelled. A broken download is resumed, or
-// begun again when the service cannot tell that the content is still the same. Errors of fetch
-// are returned wrapped and not remembered.
+// A download belongs to no single caller: when ctx ends, Open returns ctx's error and the download goes on. When the
+// last reader closes, a download is completed, unless less than half of an announced length is there; then it is
+// cancelled. A broken download is resumed, or begun again when the service cannot tell that the content is still the
+// same. Errors of fetch are returned wrapped and not remembered.
 func (c *Content) Open(ctx context.Context, key Key, t Trust, fetch Fetch) (*Reader, error) {
 	for {
 		if err := ctx.Err(); err != nil {
@@ -311,8 +302,7 @@ func (c *Content) Stats() ContentStats {
 	return s
 }
 
-// Usage returns the bytes of all files that are not kept, running downloads and files in use
-// included, and their bound.
+// Usage returns the bytes of all files that are not kept, running downloads and files in use included, and their bound.
 func (c *Content) Usage() (used, limit int64) {
 	c.mu.Lock()
 	defer c.unlock()
@@ -424,8 +414,7 @@ func (c *Content) Free(want int64) bool {
 	return c.evictLocked(want) > 0
 }
 
-// Remove forgets the content of key. Its readers keep their bytes; a download in flight
-// serves them and is not kept.
+// Remove forgets the content of key. Its readers keep their bytes; a download in flight serves them and is not kept.
 func (c *Content) Remove(key Key) {
 	c.mu.Lock()
 	defer c.unlock()

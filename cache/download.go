@@ -222,8 +222,7 @@ func (d *download) publish(t *transfer) {
 	c.releaseLocked(v)
 }
 
-// abandonLocked cancels d when it has no reader and less than half of an announced length is
-// there.
+// abandonLocked cancels d when it has no reader and less than half of an announced length is there.
 // +checklocks:c.mu
 func (c *Content) abandonLocked(d *download) {
 	readers := d.waiting

@@ -11,8 +11,7 @@ import (
 // Contents that are kept are not evicted, and the limit does not count them. What is kept is in
 // the names of files, so that the next process knows it before it evicts anything.
 
-// Keeping is the part of a Content for those who keep contents. Its fields are guarded by mu of the
-// Content.
+// Keeping is the part of a Content for those who keep contents. Its fields are guarded by mu of the Content.
 type Keeping struct {
 	c *Content
 	// wanted are keys that are to be kept once their content is there.
@@ -25,8 +24,7 @@ type Keeping struct {
 	locals int
 }
 
-// keepAtOnce is how many contents are kept or let go under one hold of the lock: each may rename a
-// file.
+// keepAtOnce is how many contents are kept or let go under one hold of the lock: each may rename a file.
 const keepAtOnce = 64
 
 // Keep makes the contents of keys stay: those that are cached now, the others once they are.
@@ -97,8 +95,7 @@ type Held struct {
 	Kept bool
 }
 
-// Held returns what is cached of key, complete and of any age, if anything is. It does not count
-// as a use.
+// Held returns what is cached of key, complete and of any age, if anything is. It does not count as a use.
 func (k *Keeping) Held(key Key) (Held, bool) {
 	k.c.mu.Lock()
 	defer k.c.unlock()

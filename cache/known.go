@@ -26,16 +26,14 @@ const (
 	renewAfter = 24 * time.Hour
 )
 
-// The buckets of the file; their names carry the version of their format. Keys and values
-// are those of the shelf that has the bucket; a value begins with when it was fetched, a
-// big-endian int64 of nanoseconds since 1970.
+// The buckets of the file; their names carry the version of their format. Keys and values are those of the shelf that
+// has the bucket; a value begins with when it was fetched, a big-endian int64 of nanoseconds since 1970.
 const (
 	foldersBucket   = "folders.v1"
 	documentsBucket = "documents.v1"
 	inboxesBucket   = "inboxes.v1"
 	readAsBucket    = "representation.v1"
-	// sumBucket holds under sumKey how many bytes of values are in the others, a
-	// big-endian uint64.
+	// sumBucket holds under sumKey how many bytes of values are in the others, a big-endian uint64.
 	sumBucket = "sum.v1"
 	sumKey    = "bytes"
 )
@@ -84,9 +82,8 @@ func OpenKnown(path string, log logrus.FieldLogger) (*Known, error) {
 	return k, nil
 }
 
-// Pin makes the listings of these folders, and of the inboxes if there are any, stay: they are not
-// evicted, and the bound of the file does not count them. nil stands for all folders. Nobody changes
-// the map afterwards.
+// Pin makes the listings of these folders, and of the inboxes if there are any, stay: they are not evicted, and the
+// bound of the file does not count them. nil stands for all folders. Nobody changes the map afterwards.
 func (k *Known) Pin(folders map[archive.ID]bool) { k.pins.Store(&pins{folders: folders}) }
 
 // isPinned reports whether a value stays.
@@ -308,8 +305,7 @@ func (k *Known) Sample(n int) (docs []archive.Document) {
 	return docs
 }
 
-// Folders keeps the children of folders, each with its id and name. The children of a child
-// have a key of their own.
+// Folders keeps the children of folders, each with its id and name. The children of a child have a key of their own.
 func (k *Known) Folders() Store[archive.ID, archive.Structure] {
 	return &shelf[archive.ID, archive.Structure]{k, foldersBucket, idKey, structureForm}
 }

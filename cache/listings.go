@@ -93,19 +93,17 @@ func NewListings[K comparable, V any](limit int, ttl time.Duration, now func() t
 	}
 }
 
-// Pack has answers kept in the form of p and unpacked for each caller. It is called before the
-// first Get.
+// Pack has answers kept in the form of p and unpacked for each caller. It is called before the first Get.
 func (l *Listings[K, V]) Pack(p *Packing[V]) { l.packing = p }
 
 // Get returns the cached answer if it is younger than the ttl, else the result of fetch, which
 // all concurrent callers of key share.
 //
-// The context of the fetch is detached from each single caller, and cancelled when the last
-// caller has left; a caller whose ctx ends leaves at once with ctx's error. The error of a fetch
-// is returned again, without another fetch, for two seconds; context errors are not. When the
-// fetch fails because the service is away (archive.Away) and there is an older answer, in memory
-// or in the store, Get returns that with Stale set and a nil error, without another fetch for two
-// seconds.
+// The context of the fetch is detached from each single caller, and cancelled when the last caller has left; a caller
+// whose ctx ends leaves at once with ctx's error. The error of a fetch is returned again, without another fetch, for
+// two seconds; context errors are not. When the fetch fails because the service is away (archive.Away) and there is an
+// older answer, in memory or in the store, Get returns that with Stale set and a nil error, without another fetch for
+// two seconds.
 func (l *Listings[K, V]) Get(ctx context.Context, key K, fetch func(context.Context) (V, error)) (Entry[V], error) {
 	l.mu.Lock()
 	for entry, ahead, ok, err := l.haveLocked(key); ok; entry, ahead, ok, err = l.haveLocked(key) {
@@ -156,8 +154,7 @@ func (l *Listings[K, V]) offered(key K) (Entry[V], bool) {
 	return entry, ok && err == nil
 }
 
-// open returns an answer as callers get it; false: it is lost. One that was prefetched, or changed, is
-// saved.
+// open returns an answer as callers get it; false: it is lost. One that was prefetched, or changed, is saved.
 func (l *Listings[K, V]) open(key K, entry Entry[V], ahead bool) (Entry[V], bool) {
 	whole, ok := l.packing.whole(entry)
 	switch {
@@ -251,9 +248,8 @@ func (l *Listings[K, V]) Stats() ListingsStats {
 	return s
 }
 
-// Invalidate makes the next Get of key fetch. The old answer serves while the service is away.
-// The callers of a fetch in flight get its answer, which is not stored: it may be older than the
-// change.
+// Invalidate makes the next Get of key fetch. The old answer serves while the service is away. The callers of a fetch
+// in flight get its answer, which is not stored: it may be older than the change.
 func (l *Listings[K, V]) Invalidate(key K) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -277,8 +273,7 @@ func (l *Listings[K, V]) InvalidateAll() {
 	}
 }
 
-// Put stores an answer that is known without a fetch, such as that of a new folder, and
-// returns its entry.
+// Put stores an answer that is known without a fetch, such as that of a new folder, and returns its entry.
 func (l *Listings[K, V]) Put(key K, value V) Entry[V] {
 	a := l.Ahead()
 	defer a.End()
@@ -424,8 +419,7 @@ func (l *Listings[K, V]) land(key K, f *flight[V], value V, err error) {
 	close(f.done)
 }
 
-// settle makes entry the result of f, and stores it unless f was superseded. It reports whether f
-// was current.
+// settle makes entry the result of f, and stores it unless f was superseded. It reports whether f was current.
 func (l *Listings[K, V]) settle(key K, f *flight[V], entry Entry[V], err error) (current bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -526,8 +520,7 @@ type Store[K comparable, V any] interface {
 // not in memory from there. It is called before the first Get.
 func (l *Listings[K, V]) Keep(store Store[K, V]) { l.store = store }
 
-// recall loads the answer of key from the store if err says that the service is away and there
-// is no answer in memory.
+// recall loads the answer of key from the store if err says that the service is away and there is no answer in memory.
 func (l *Listings[K, V]) recall(key K, err error) {
 	if l.store == nil || !archive.Away(err) {
 		return
@@ -551,8 +544,7 @@ func (l *Listings[K, V]) recall(key K, err error) {
 	}
 }
 
-// keep saves the answer of a fetch in the store, or removes the old one if err says that there
-// is none any more.
+// keep saves the answer of a fetch in the store, or removes the old one if err says that there is none any more.
 func (l *Listings[K, V]) keep(key K, entry Entry[V], err error) {
 	switch {
 	case l.store == nil:

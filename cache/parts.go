@@ -118,8 +118,7 @@ func (b *buffer[K, V]) flush() error {
 	return err
 }
 
-// close stops the goroutine and writes what is pending. first is false for a second call, which
-// does nothing.
+// close stops the goroutine and writes what is pending. first is false for a second call, which does nothing.
 func (b *buffer[K, V]) close() (first bool, err error) {
 	b.stopOnce.Do(func() {
 		close(b.stop)
@@ -230,8 +229,7 @@ func (s *parts) want(n int64) *part {
 	return p
 }
 
-// receive fetches part n into the file. It fails, for instance, when the service ignores Range or
-// has another content.
+// receive fetches part n into the file. It fails, for instance, when the service ignores Range or has another content.
 func (s *parts) receive(n int64) bool {
 	select {
 	case s.slots <- struct{}{}:

@@ -28,8 +28,7 @@ type progress struct {
 	least int64 // +checklocks:mu
 }
 
-// receive sets the bytes that follow those in the file. They must not change until advance, or
-// another receive.
+// receive sets the bytes that follow those in the file. They must not change until advance, or another receive.
 func (p *progress) receive(fresh []byte) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -65,8 +64,7 @@ func (p *progress) wakeLocked() {
 	}
 }
 
-// wait waits until the first want bytes have arrived or no more come. Its error is that of
-// finish or of ctx.
+// wait waits until the first want bytes have arrived or no more come. Its error is that of finish or of ctx.
 func (p *progress) wait(ctx context.Context, want int64) error {
 	for {
 		p.mu.Lock()
@@ -138,8 +136,7 @@ func (p *progress) complete() bool {
 	return p.done && p.err == nil
 }
 
-// Reader reads one content, complete or being downloaded. Any number of goroutines may use it
-// until Close.
+// Reader reads one content, complete or being downloaded. Any number of goroutines may use it until Close.
 type Reader struct {
 	c     *Content
 	v     *version
@@ -165,13 +162,11 @@ func (r *Reader) File() *os.File {
 	return r.file
 }
 
-// Growing is File, but also returns a file that a download is still filling; nil if the disk had
-// no room for one.
+// Growing is File, but also returns a file that a download is still filling; nil if the disk had no room for one.
 func (r *Reader) Growing() *os.File { return r.file }
 
-// ReadAt reads as io.ReaderAt does, and waits for bytes that are being downloaded. Once the
-// download has failed, or the content has changed (ErrChanged), every read fails. When ctx ends
-// the read ends with its error.
+// ReadAt reads as io.ReaderAt does, and waits for bytes that are being downloaded. Once the download has failed, or the
+// content has changed (ErrChanged), every read fails. When ctx ends the read ends with its error.
 func (r *Reader) ReadAt(ctx context.Context, p []byte, off int64) (int, error) {
 	if off < 0 {
 		return 0, fmt.Errorf("%s: negative offset", r.v.key)

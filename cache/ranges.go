@@ -18,17 +18,15 @@ import (
 const (
 	// blockSize is the length of the ranges that are requested; the last one may be shorter.
 	blockSize = 4 << 20
-	// maxBlocks is how many blocks of a content are in memory, besides those that a reader
-	// waits for.
+	// maxBlocks is how many blocks of a content are in memory, besides those that a reader waits for.
 	maxBlocks = 4
 )
 
 // errNoRanges says that a content can neither be stored nor be read range by range.
 var errNoRanges = fmt.Errorf("%w, and the service sends no ranges of it: %w", ErrNotKept, syscall.ENOSPC)
 
-// ranges serves a content that the disk has no room for. Each block is requested when it is read,
-// and the last ones stay in memory. All are of the same content: the ETag is strong, or there is
-// only one block.
+// ranges serves a content that the disk has no room for. Each block is requested when it is read, and the last ones
+// stay in memory. All are of the same content: the ETag is strong, or there is only one block.
 type ranges struct {
 	c     *Content
 	fetch Fetch
@@ -141,8 +139,7 @@ func (r *ranges) close() {
 	r.closed = true
 }
 
-// begin finds out how the content can be read: in one block, or by ranges. answer is the whole
-// content, or nil.
+// begin finds out how the content can be read: in one block, or by ranges. answer is the whole content, or nil.
 func (r *ranges) begin(t *transfer, answer *archive.Content) error {
 	if r.v.size > blockSize {
 		closeBody(answer)

@@ -115,8 +115,7 @@ func (c *Content) createTemp(key Key) (*os.File, error) {
 	return durable.CreateTemp(dir)
 }
 
-// inspect returns the version in the file e of dir. A file with a wrong name, place or size is
-// removed.
+// inspect returns the version in the file e of dir. A file with a wrong name, place or size is removed.
 func (c *Content) inspect(dir string, e os.DirEntry) *version {
 	path := filepath.Join(dir, e.Name())
 	name, err := parseFileName(e.Name())
@@ -159,8 +158,7 @@ const maxETag = 90
 
 var errName = errors.New("not the name of a cached content")
 
-// fileName describes a cached file in its name, so that one rename publishes bytes and
-// description together:
+// fileName describes a cached file in its name, so that one rename publishes bytes and description together:
 //
 //	v4.ID.REPRESENTATION.SIZE.FETCHED.STATE.CHECK.TAG.ETAG
 //

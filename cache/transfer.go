@@ -44,8 +44,7 @@ func isBroken(err error) bool {
 	return errors.As(err, &broken)
 }
 
-// waitedLong reports whether fetch failed after it had waited for long, so that it is not called
-// again.
+// waitedLong reports whether fetch failed after it had waited for long, so that it is not called again.
 func waitedLong(err error) bool {
 	kind := archive.KindOf(err)
 	return kind == archive.KindTimeout || kind == archive.KindBusy
@@ -124,9 +123,8 @@ func (t *transfer) run(ctx context.Context, content *archive.Content) error {
 	}
 }
 
-// resume requests the rest. Without a strong ETag the service cannot tell whether the rest
-// belongs to the bytes in the file (RFC 9110, section 13.1.5), so the content is requested from
-// its start and compared.
+// resume requests the rest. Without a strong ETag the service cannot tell whether the rest belongs to the bytes in the
+// file (RFC 9110, section 13.1.5), so the content is requested from its start and compared.
 func (t *transfer) resume(ctx context.Context, tries *int, cause error) (*archive.Content, error) {
 	want := Want{}
 	if t.v.strong() {

@@ -14,10 +14,9 @@ import (
 	"github.com/archivefs/archivefs/internal/durable"
 )
 
-// maxCheck is the size in bytes up to which a file has a check. It is not synced: after a
-// restart it is compared with its check before its first use, so damage by a crash is noticed
-// and the content fetched again. A larger file is synced before it gets its name, and trusted
-// if it has the right size.
+// maxCheck is the size in bytes up to which a file has a check. It is not synced: after a restart it is compared with
+// its check before its first use, so damage by a crash is noticed and the content fetched again. A larger file is
+// synced before it gets its name, and trusted if it has the right size.
 const maxCheck = 64 << 20
 
 func checkable(size int64) bool { return size <= maxCheck }
@@ -28,16 +27,13 @@ const touchEvery = time.Minute
 // errDamaged says that a cached file is not what its name says.
 var errDamaged = errors.New("cached file is damaged")
 
-// version is the content that a key had at one time, in one file. The file is complete, or a
-// download is filling it.
+// version is the content that a key had at one time, in one file. The file is complete, or a download is filling it.
 type version struct {
-	// fileName describes the version. Key and size never change once a reader has it. The rest
-	// belongs to the download until the file is complete; after that only fetched, print and kept
-	// change, guarded by Content.mu.
+	// fileName describes the version. Key and size never change once a reader has it. The rest belongs to the download
+	// until the file is complete; after that only fetched, print and kept change, guarded by Content.mu.
 	fileName
 	progress progress
-	// parts are fetched ahead of the download, nil for none. It never changes once a reader
-	// has the version.
+	// parts are fetched ahead of the download, nil for none. It never changes once a reader has the version.
 	parts *parts
 	// ranges serves the version in place of the file if the disk has no room for it, else nil.
 	ranges atomic.Pointer[ranges]
@@ -178,8 +174,7 @@ func (c *Content) touchLocked(v *version) {
 	}
 }
 
-// releaseLocked gives a reference back. With the last one the file is closed, and removed if it
-// is not to be kept.
+// releaseLocked gives a reference back. With the last one the file is closed, and removed if it is not to be kept.
 // +checklocks:c.mu
 func (c *Content) releaseLocked(v *version) {
 	v.refs--
@@ -200,8 +195,7 @@ func (c *Content) releaseLocked(v *version) {
 	c.evictLocked(excessLocked(c))
 }
 
-// sound reports whether v, which the caller holds, is undamaged. A damaged version is removed
-// and released.
+// sound reports whether v, which the caller holds, is undamaged. A damaged version is removed and released.
 func (c *Content) sound(v *version) bool {
 	if !v.unchecked {
 		return true

@@ -48,8 +48,7 @@ func (k Kept) List() []UploadInfo {
 	return list
 }
 
-// Open opens the bytes of an upload. name and modified are its name and time in the control directory
-// of a mount.
+// Open opens the bytes of an upload. name and modified are its name and time in the control directory of a mount.
 func (k Kept) Open(id string) (bytes io.ReadSeekCloser, name string, modified time.Time, err error) {
 	up, err := k.find(id)
 	if err != nil {
@@ -88,8 +87,7 @@ func (k Kept) find(id string) (*spool.Upload, error) {
 	return up, nil
 }
 
-// listed reports whether a file of the spool waits for the archive or for a decision. Local files do
-// not.
+// listed reports whether a file of the spool waits for the archive or for a decision. Local files do not.
 func listed(r *spool.Record) bool {
 	return r.State != spool.Confirmed && (!r.State.Written() || r.State.InQueue())
 }

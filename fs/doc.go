@@ -29,14 +29,12 @@
 //
 // # Contexts
 //
-// Reads follow the context of the FUSE request: an interrupted reader returns at once.
-// A change that has begun goes on without it (context.WithoutCancel), because the interrupt may just
-// be the signal by which Go's scheduler preempts a thread of the caller. A killed caller is
-// released before the change has ended (node.Kernel.outlive).
+// Reads follow the context of the FUSE request: an interrupted reader returns at once. A change that has begun goes on
+// without it (context.WithoutCancel), because the interrupt may just be the signal by which Go's scheduler preempts a
+// thread of the caller. A killed caller is released before the change has ended (node.Kernel.outlive).
 //
 // # Locks
 //
-// docs/ARCHITECTURE.md lists all locks in their order, and those that may be held during a
-// request to the service. internal/node/kernel.go says which notifications take no lock in the
-// kernel and so may be sent.
+// docs/ARCHITECTURE.md lists all locks in their order, and those that may be held during a request to the service.
+// internal/node/kernel.go says which notifications take no lock in the kernel and so may be sent.
 package fs

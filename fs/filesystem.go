@@ -120,9 +120,8 @@ func (f *FileSystem) pictures(ctx context.Context) *pictures.Maker {
 // Away returns why the last request to the service failed to get an answer, nil when it got one.
 func (f *FileSystem) Away() *Failure { return f.Service.Away() }
 
-// Check lists the top of the archive, so that a mount with a wrong address or wrong credentials fails
-// at once; a second Check asks anew. While the service is away a remembered listing will do; Away then
-// returns the reason.
+// Check lists the top of the archive, so that a mount with a wrong address or wrong credentials fails at once; a second
+// Check asks anew. While the service is away a remembered listing will do; Away then returns the reason.
 func (f *FileSystem) Check(ctx context.Context) error {
 	f.Root.Outdate() // an error is remembered, too
 	return f.Root.Tree.LoadFolders(ctx, f.Root, tree.NeedNames)
@@ -151,8 +150,7 @@ func (f *FileSystem) RereadSearches() error {
 	return nil
 }
 
-// Recover resumes what an earlier mount left in the spool, and fetches what is kept. It does not wait
-// for the service.
+// Recover resumes what an earlier mount left in the spool, and fetches what is kept. It does not wait for the service.
 func (f *FileSystem) Recover() {
 	staging.Recover(f.staging)
 	f.keeper.Start()

@@ -80,8 +80,7 @@ func (f *FileSystem) TakeOver(dir string, detach func() error) (*Mount, error) {
 	return m, nil
 }
 
-// absences lets Lookup return negative entries, each with its own timeout. The library has one timeout
-// for all of them.
+// absences lets Lookup return negative entries, each with its own timeout. The library has one timeout for all of them.
 type absences struct{ fuse.RawFileSystem }
 
 func (a absences) Lookup(cancel <-chan struct{}, header *fuse.InHeader, name string, out *fuse.EntryOut) fuse.Status {

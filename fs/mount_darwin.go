@@ -5,8 +5,7 @@ import (
 	"time"
 )
 
-// kernelTrust bounds the timeouts of names and attributes that can change: macFUSE has no way to
-// invalidate them.
+// kernelTrust bounds the timeouts of names and attributes that can change: macFUSE has no way to invalidate them.
 const kernelTrust = time.Second
 
 // platformOptions returns options of mount_macfuse(8): the name that Finder shows, and no ._* and

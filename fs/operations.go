@@ -58,8 +58,7 @@ func (c clocks) took(op string, began time.Time) {
 	c[op].sum.Add(int64(took))
 }
 
-// OperationTimes returns the times of the operations that there were. There are none without
-// Options.Times.
+// OperationTimes returns the times of the operations that there were. There are none without Options.Times.
 func (f *FileSystem) OperationTimes() []OperationTimes {
 	var all []OperationTimes
 	for _, op := range operations {

@@ -360,8 +360,7 @@ type Options struct {
 	Mode  ContentMode
 	// List is passed to every document list.
 	List archive.ListOptions
-	// Async lets close return as soon as the file is durable in the spool; it is archived in the
-	// background.
+	// Async lets close return as soon as the file is durable in the spool; it is archived in the background.
 	Async bool
 	// Grace is for how long a file or a folder that was made through the mount must have been left alone
 	// before it is sent. A close returns as soon as the file is durable in the spool. 0 sends it at the close.
@@ -392,9 +391,8 @@ type Options struct {
 	ReadSearches func() ([]Search, error)
 	// ReadAhead is how many document prefetches may be in flight; 0 disables them.
 	ReadAhead int
-	// Near is the time within which a service answers a listing if it is near; 0 for 3 ms. Beside a
-	// listing that takes longer, the folders of the whole mandator are requested. A negative one says
-	// that the service is near.
+	// Near is the time within which a service answers a listing if it is near; 0 for 3 ms. Beside a listing that takes
+	// longer, the folders of the whole mandator are requested. A negative one says that the service is near.
 	Near time.Duration
 	// KeepEvery is how often what is kept on this machine is listed again; 0 for 5 minutes.
 	KeepEvery time.Duration

@@ -70,8 +70,7 @@ func (f *front) logged(next http.Handler) http.Handler {
 		}
 		var body *inbound
 		if r.Body != nil && r.Body != http.NoBody {
-			// net/http checks the body of its own request to learn whether the client was told to
-			// send it.
+			// net/http checks the body of its own request to learn whether the client was told to send it.
 			body = &inbound{ReadCloser: r.Body, w: w}
 			own := *r
 			own.Body = body
@@ -316,8 +315,7 @@ func equal(want [sha256.Size]byte, got string) int {
 	return subtle.ConstantTimeCompare(want[:], sum[:])
 }
 
-// identity is the sender of a request and the rights of the credentials. It is determined once,
-// before anything else.
+// identity is the sender of a request and the rights of the credentials. It is determined once, before anything else.
 type identity struct {
 	tenant store.TenantID
 	key    int64  // 0 for that of the options

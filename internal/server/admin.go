@@ -23,9 +23,8 @@ import (
 	"github.com/archivefs/archivefs/internal/server/turns"
 )
 
-// Admin manages an archive through its database alone. A service may be running: it sees changes at
-// once, those of keys and users within seconds. Methods are about one tenant, except those about
-// tenants.
+// Admin manages an archive through its database alone. A service may be running: it sees changes at once, those of keys
+// and users within seconds. Methods are about one tenant, except those about tenants.
 type Admin struct {
 	db     *store.Store
 	tenant store.TenantID

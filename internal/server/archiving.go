@@ -48,8 +48,7 @@ func documentArchive(w *response, r *request, id archive.ID) error {
 	return w.done("id", err)
 }
 
-// autoExportStatusSet answers POST /document/auto_export_status/set (specification,
-// endpoint 7).
+// autoExportStatusSet answers POST /document/auto_export_status/set (specification, endpoint 7).
 func autoExportStatusSet(w *response, r *request) error {
 	p, err := form(w, r)
 	if err != nil {
@@ -92,9 +91,8 @@ func requiredTarget(p *params.Params) target {
 	return t
 }
 
-// destination returns the folder of an upload, for which only the file is required (specification,
-// endpoint 3): the target, or the mandator if only that is named, or without any of them the user's
-// input tray.
+// destination returns the folder of an upload, for which only the file is required (specification, endpoint 3): the
+// target, or the mandator if only that is named, or without any of them the user's input tray.
 func (t target) destination(ctx context.Context, c catalog.Folders, who identity) (store.Folder, error) {
 	if t == (target{}) {
 		return inputTray(ctx, c, who)

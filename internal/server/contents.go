@@ -43,9 +43,8 @@ func (h contentHandlers) routes() []route {
 	}
 }
 
-// documentPDF answers GET /document/{id}/pdf: the PDF of a document, or with original the uploaded
-// content. Ranges and conditions are supported (RFC 9110, sections 13 and 14); the ETag is the
-// SHA-256 of the bytes.
+// documentPDF answers GET /document/{id}/pdf: the PDF of a document, or with original the uploaded content. Ranges and
+// conditions are supported (RFC 9110, sections 13 and 14); the ETag is the SHA-256 of the bytes.
 func (h contentHandlers) documentPDF(w *response, r *request, id archive.ID) error {
 	p := query(r)
 	original := p.Flag("original")
@@ -182,9 +181,8 @@ func pageOf(r *request) (store.Document, int, error) {
 	return d, page, nil
 }
 
-// documentText answers GET /document/{id}/ocr-result: the text of a document, its pages separated
-// by form feeds. PDFs with text, texts, e-mails and office documents have one; there is no OCR of
-// pictures.
+// documentText answers GET /document/{id}/ocr-result: the text of a document, its pages separated by form feeds. PDFs
+// with text, texts, e-mails and office documents have one; there is no OCR of pictures.
 func (h contentHandlers) documentText(w *response, r *request, id archive.ID) error {
 	d, err := r.catalog.Document(r.Context(), id)
 	if err != nil {
@@ -239,8 +237,7 @@ const (
 // maxRanges is how many ranges of one request are answered; a viewer asks for a few.
 const maxRanges = 16
 
-// bytesOnly ignores a Range of another unit, as RFC 9110, section 14.2 wants; net/http would refuse
-// it.
+// bytesOnly ignores a Range of another unit, as RFC 9110, section 14.2 wants; net/http would refuse it.
 func bytesOnly(r *request) {
 	unit, _, _ := strings.Cut(r.Header.Get("Range"), "=")
 	if !strings.EqualFold(strings.TrimSpace(unit), "bytes") {
@@ -265,8 +262,7 @@ func wanted(r *request) blob.Part {
 	return blob.Nothing // several ranges are requested one by one
 }
 
-// ranged passes on the answers of net/http to a Range, and replaces the text of an error by a
-// problem.
+// ranged passes on the answers of net/http to a Range, and replaces the text of an error by a problem.
 type ranged struct {
 	*response
 	refused bool

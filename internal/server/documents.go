@@ -13,8 +13,7 @@ import (
 	"github.com/archivefs/archivefs/internal/server/store"
 )
 
-// pagesPerDocument spaces the ids of pages: page n of a document has the id document *
-// pagesPerDocument + n.
+// pagesPerDocument spaces the ids of pages: page n of a document has the id document * pagesPerDocument + n.
 const pagesPerDocument = 1 << 16
 
 // dataHandlers answer requests for metadata.
@@ -147,8 +146,7 @@ func pages(d store.Document, notes []store.Note, stamps []store.Stamp) []wirePag
 	return pages
 }
 
-// uploadedWith answers GET /document/{id}/uploaded-with: the ids of the other documents of the same
-// upload.
+// uploadedWith answers GET /document/{id}/uploaded-with: the ids of the other documents of the same upload.
 func uploadedWith(w *response, r *request, id archive.ID) error {
 	ids, err := r.catalog.UploadedWith(r.Context(), id)
 	if err != nil {

@@ -96,9 +96,8 @@ func (i *indexer) run(ctx context.Context) {
 	}
 }
 
-// catchUp works until nothing is left, or until an error, after which it continues later. It works
-// a quarter of the time: a mount that answers from its cache sends no requests here, and must not
-// be slowed down either.
+// catchUp works until nothing is left, or until an error, after which it continues later. It works a quarter of the
+// time: a mount that answers from its cache sends no requests here, and must not be slowed down either.
 func (i *indexer) catchUp(ctx context.Context) {
 	for more := true; more; {
 		err := i.activity.quiet(ctx, quietFor, quietAtMost)

@@ -84,8 +84,7 @@ func archiveStructure(w *response, r *request) error {
 	return nil
 }
 
-// inboxes answers GET /inboxes (specification, endpoint 5), with the public parameter
-// lazy.
+// inboxes answers GET /inboxes (specification, endpoint 5), with the public parameter lazy.
 func inboxes(w *response, r *request) error {
 	p := query(r)
 	lazy := p.Flag("lazy")
@@ -145,8 +144,7 @@ type forest struct {
 	child, next []int32
 }
 
-// grow links folders, given by ascending id; those of parent are at the top. A folder without its
-// parent is left out.
+// grow links folders, given by ascending id; those of parent are at the top. A folder without its parent is left out.
 func grow(folders []store.Folder, parent archive.ID, lazy bool) *forest {
 	f := &forest{folders: folders, lazy: lazy, child: make([]int32, len(folders)+1), next: make([]int32, len(folders)+1)}
 	for i := len(folders) - 1; i >= 0; i-- { // so that the first child ends up first
@@ -453,8 +451,7 @@ func (l listing) date(b []byte, t time.Time) []byte {
 	return append(t.In(l.location).AppendFormat(append(b, '"'), params.Time), '"')
 }
 
-// metadata leaves out the entries that were not requested. Without a choice it copies the stored
-// JSON.
+// metadata leaves out the entries that were not requested. Without a choice it copies the stored JSON.
 func (l listing) metadata(stored string) (string, error) {
 	if len(l.include) == 0 && len(l.exclude) == 0 {
 		return stored, nil

@@ -35,10 +35,9 @@ type outcome struct {
 	name   string // end of the problem's type
 }
 
-// outcomes is the only table from kinds to statuses. Kinds for errors of a client's own requests
-// cannot occur and become 500. Unreachable is about a dependency of this service, such as a bucket.
-// Busy: the request waited too long for its turn. Timeout: the client stopped in the middle of a
-// body.
+// outcomes is the only table from kinds to statuses. Kinds for errors of a client's own requests cannot occur and
+// become 500. Unreachable is about a dependency of this service, such as a bucket. Busy: the request waited too long
+// for its turn. Timeout: the client stopped in the middle of a body.
 func outcomes() map[archive.Kind]outcome {
 	failed := outcome{http.StatusInternalServerError, "server"}
 	return map[archive.Kind]outcome{
@@ -67,8 +66,7 @@ const (
 	fullProblem = "full"
 )
 
-// full reports whether err is about a full disk or an exceeded quota, of this machine, the database
-// or the bucket.
+// full reports whether err is about a full disk or an exceeded quota, of this machine, the database or the bucket.
 func full(err error) bool {
 	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
 }

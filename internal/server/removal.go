@@ -20,8 +20,7 @@ import (
 	"github.com/archivefs/archivefs/internal/server/store"
 )
 
-// There is no operation of the API for what follows: no client, whatever its key, can remove an archived
-// document.
+// There is no operation of the API for what follows: no client, whatever its key, can remove an archived document.
 
 // ErrWaits says that documents are erased by the next service, because none that runs has done so.
 var ErrWaits = errors.New("no service has erased them so far; one that runs does so within a minute, else the next one that starts")
@@ -182,8 +181,7 @@ func (t Term) after(at time.Time) time.Time { return at.AddDate(0, t.Months, t.D
 type NewRetention struct {
 	Name string // of the class
 	Term Term
-	// Folder is the path of the folder from its mandator, in or below which the documents are; empty:
-	// anywhere.
+	// Folder is the path of the folder from its mandator, in or below which the documents are; empty: anywhere.
 	Folder []string
 	Type   string // their document type; empty: any
 }
@@ -320,8 +318,7 @@ func (e *eraser) scrub(ctx context.Context) error {
 	return e.trash.Scrub(ctx)
 }
 
-// remove removes a content that nothing refers to, with its renditions. It reports false if it is still
-// stored.
+// remove removes a content that nothing refers to, with its renditions. It reports false if it is still stored.
 func (e *eraser) remove(ctx context.Context, digest string) (removed bool, err error) {
 	if err := e.uses.Drop(ctx, digest, e.vault.Remove); err != nil {
 		return false, err

@@ -278,8 +278,7 @@ func (m *renderer) keptText(ctx context.Context, digest string) ([]byte, error) 
 }
 
 const (
-	// failedFor is how long a failed rendering is not tried again. A busy machine may manage it
-	// later.
+	// failedFor is how long a failed rendering is not tried again. A busy machine may manage it later.
 	failedFor = 10 * time.Minute
 	// failuresKept is how many failures are remembered.
 	failuresKept = 4096
@@ -297,8 +296,7 @@ const (
 	searchedText = -2
 )
 
-// attempts remembers failed renderings, so that nobody waits for them again and they occupy no
-// worker.
+// attempts remembers failed renderings, so that nobody waits for them again and they occupy no worker.
 type attempts struct{ failed *lru.Cache[attempt, failure] }
 
 // failure is when an attempt failed, and the longest side of the picture in pixels. A smaller

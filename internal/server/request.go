@@ -31,15 +31,13 @@ type request struct {
 	catalog catalog.Catalog
 }
 
-// detached is the request's context without its end: a change that has begun continues when the
-// client leaves.
+// detached is the request's context without its end: a change that has begun continues when the client leaves.
 func (r *request) detached() context.Context { return context.WithoutCancel(r.Context()) }
 
 // maxForm bounds a JSON or urlencoded body, and all fields of a multipart one together, in bytes.
 const maxForm = 1 << 20
 
-// query returns a request's query parameters. Err reports a malformed query, whose other parameters
-// must not be used.
+// query returns a request's query parameters. Err reports a malformed query, whose other parameters must not be used.
 func query(r *request) *params.Params {
 	values, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
@@ -64,9 +62,8 @@ func form(w *response, r *request) (*params.Params, error) {
 	return &params.Params{Values: r.PostForm}, nil
 }
 
-// jsonBody decodes an application/json body. In errors, shape describes the expected type, and field is
-// blamed for a duplicate key. Null is refused: it would pass for an empty object or array, and delete
-// values.
+// jsonBody decodes an application/json body. In errors, shape describes the expected type, and field is blamed for a
+// duplicate key. Null is refused: it would pass for an empty object or array, and delete values.
 func jsonBody(w *response, r *request, into any, field, shape string) error {
 	if _, err := wantBody(r, "application/json"); err != nil {
 		return err
@@ -108,8 +105,7 @@ func wantBody(r *request, want string) (map[string]string, error) {
 	return params, nil
 }
 
-// fits refuses a body whose Content-Length is too long before any of it is sent (RFC 9110, section
-// 10.1.1).
+// fits refuses a body whose Content-Length is too long before any of it is sent (RFC 9110, section 10.1.1).
 func fits(r *request, limit int64) error {
 	if r.ContentLength > limit {
 		return tooLong(limit)
@@ -121,8 +117,7 @@ func tooLong(limit int64) error {
 	return refusal.New(archive.KindTooLarge, "the body is larger than %s", limits.Amount(limit))
 }
 
-// badBody returns the error for a body that cannot be read: too large, truncated, a sender that
-// stopped, or another.
+// badBody returns the error for a body that cannot be read: too large, truncated, a sender that stopped, or another.
 func badBody(err error, what string) error {
 	if archive.KindOf(err) == archive.KindTimeout {
 		return err

@@ -23,16 +23,14 @@ import (
 const (
 	// streamBuffer is how many bytes of a streamed answer are sent at a time.
 	streamBuffer = 64 << 10
-	// atOnce is the length in bytes of an answer that never waits for its client: net/http buffers
-	// that much.
+	// atOnce is the length in bytes of an answer that never waits for its client: net/http buffers that much.
 	atOnce = 2 << 10
 )
 
 // errStalled ends the sending to a client that is too slow.
 var errStalled = errors.New("the client reads too slowly")
 
-// response counts the bytes of an answer, and keeps data of the request for the access log and the
-// metrics.
+// response counts the bytes of an answer, and keeps data of the request for the access log and the metrics.
 type response struct {
 	http.ResponseWriter
 	id       string          // of the request
@@ -140,8 +138,7 @@ func (w *response) json(value any) error {
 	return nil
 }
 
-// stream sends the JSON that write writes, of any length. Errors of sending are ignored: the client
-// is gone.
+// stream sends the JSON that write writes, of any length. Errors of sending are ignored: the client is gone.
 func (w *response) stream(write func(out *bufio.Writer)) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(http.StatusOK)
@@ -171,8 +168,7 @@ func (w *response) done(field string, err error) error {
 	return nil
 }
 
-// body answers 200. A failed write is ignored: if the client is gone, the operation has still
-// succeeded.
+// body answers 200. A failed write is ignored: if the client is gone, the operation has still succeeded.
 func (w *response) body(contentType string, body []byte) {
 	w.Header().Set("Content-Type", contentType)
 	w.Header().Set("Content-Length", strconv.Itoa(len(body)))

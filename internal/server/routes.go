@@ -166,9 +166,8 @@ func unlocked(public map[string]http.Handler, next http.Handler) http.Handler {
 	})
 }
 
-// literal treats a path with empty or dotted segments, and a target that is no path (CONNECT host:443,
-// OPTIONS *), as unknown. A ServeMux would redirect it, and a client need not follow a redirect with
-// its credentials.
+// literal treats a path with empty or dotted segments, and a target that is no path (CONNECT host:443, OPTIONS *), as
+// unknown. A ServeMux would redirect it, and a client need not follow a redirect with its credentials.
 func (f *front) literal(mux *http.ServeMux) http.Handler {
 	unknown := f.problems(noSuchOperation)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -249,8 +248,7 @@ func (s *Server) publicRoutes() []route {
 // served reports whether the options include an operation.
 func (s *Server) served(r route) bool { return r.traits&further == 0 || !s.options.OnlyEight }
 
-// Handler serves the operations below /api/v2. Any request without credentials is answered 401,
-// except to public paths.
+// Handler serves the operations below /api/v2. Any request without credentials is answered 401, except to public paths.
 func (s *Server) Handler() http.Handler {
 	f, mux := s.front, http.NewServeMux()
 	methods := map[string][]string{}

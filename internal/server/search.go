@@ -195,8 +195,7 @@ func locate(ctx context.Context, c catalog.Folders, q *store.Search, place strin
 	return refusal.Blame("location", err)
 }
 
-// minimal is the preference (RFC 7240) for hits without their pages, for which contents would be
-// read.
+// minimal is the preference (RFC 7240) for hits without their pages, for which contents would be read.
 const minimal = "return=minimal"
 
 func prefersMinimal(r *request) bool {

@@ -9,10 +9,9 @@
 // Errors are answered as application/problem+json (RFC 9457) and name the field that is
 // wrong. Contents lie in package blob, everything else in package store.
 //
-// A Server opens, serves and closes an archive. routes.go puts the table of operations together; the
-// handlers, with their rows of it, are in listings.go, documents.go, archiving.go, uploads.go,
-// contents.go and search.go. The middleware before them is the front: it makes each
-// handler's request, with the archive as its sender sees it.
+// A Server opens, serves and closes an archive. routes.go puts the table of operations together; the handlers, with
+// their rows of it, are in listings.go, documents.go, archiving.go, uploads.go, contents.go and search.go. The
+// middleware before them is the front: it makes each handler's request, with the archive as its sender sees it.
 package server
 
 import (
@@ -61,9 +60,8 @@ type Server struct {
 	cutOnce  func()
 }
 
-// Open opens the data directory. It creates a missing one, migrates it to the current format and cleans
-// up after an interrupted run. A directory that another process uses is an error, unless
-// Options.Database is set.
+// Open opens the data directory. It creates a missing one, migrates it to the current format and cleans up after an
+// interrupted run. A directory that another process uses is an error, unless Options.Database is set.
 func Open(ctx context.Context, options Options) (*Server, error) {
 	if options.Data == "" {
 		return nil, errors.New("open archive: no data directory given")
@@ -264,10 +262,9 @@ const (
 	cutPause = 20 * time.Millisecond
 )
 
-// Serve answers requests on ln until ctx is done. Then it reports that it is not ready, continues
-// for Options.DrainDelay, stops accepting requests, waits up to Options.Drain for those in flight,
-// cuts the rest, and returns nil. Cut ends the waiting. Serve closes ln, and logs the cause of ctx
-// (context.Cause).
+// Serve answers requests on ln until ctx is done. Then it reports that it is not ready, continues for
+// Options.DrainDelay, stops accepting requests, waits up to Options.Drain for those in flight, cuts the rest, and
+// returns nil. Cut ends the waiting. Serve closes ln, and logs the cause of ctx (context.Cause).
 func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
 	if err := s.mayLetIn(ctx); err != nil {
 		return errors.Join(fmt.Errorf("serve archive: %w", err), ln.Close())

@@ -189,8 +189,7 @@ const (
 // errDraining: the service is shutting down.
 var errDraining = errors.New("the service is ending")
 
-// health checks whether requests can be answered. It remembers the last result, so that checks may
-// be frequent.
+// health checks whether requests can be answered. It remembers the last result, so that checks may be frequent.
 type health struct {
 	db       *store.Store
 	vault    *vault
@@ -202,8 +201,7 @@ type health struct {
 	err error     // +checklocks:mu
 }
 
-// Ready returns why requests cannot be answered now, nil if they can. The reason may be public; its
-// cause is logged.
+// Ready returns why requests cannot be answered now, nil if they can. The reason may be public; its cause is logged.
 func (s *Server) Ready(ctx context.Context) error { return s.health.ready(ctx) }
 
 func (h *health) ready(ctx context.Context) error {

@@ -51,9 +51,8 @@ func (h *uploadHandlers) routes() []route {
 	}
 }
 
-// fileUpload answers POST /file-upload (specification, endpoint 3): the file becomes a
-// document in a folder, or in an inbox if the target lies in one or none is given.
-// The answer is the document's id as text.
+// fileUpload answers POST /file-upload (specification, endpoint 3): the file becomes a document in a folder, or in an
+// inbox if the target lies in one or none is given. The answer is the document's id as text.
 func (h *uploadHandlers) fileUpload(w *response, r *request) error {
 	u, err := h.submission(w, r)
 	if err != nil {
@@ -120,8 +119,7 @@ func (r receipt) as(common store.Document, file receipt) store.Document {
 	return d
 }
 
-// document reads the fields that describe the new document. Its name defaults to the
-// file's, which base64 data lacks.
+// document reads the fields that describe the new document. Its name defaults to the file's, which base64 data lacks.
 func (u *submission) document() store.Document {
 	return store.Document{
 		Name:       u.DocumentName(fieldName, u.file.name),
@@ -252,8 +250,7 @@ type intake struct {
 	most     int64 // bytes of a content
 }
 
-// receive stages a content and inspects it. The name and content type from the client help to tell
-// kinds of text apart.
+// receive stages a content and inspects it. The name and content type from the client help to tell kinds of text apart.
 func (in *intake) receive(ctx context.Context, who turns.Party, content io.Reader, name, contentType string) (receipt, error) {
 	staged, err := in.vault.Stage(ctx, content)
 	if err != nil {
@@ -489,9 +486,8 @@ func (b *bounded) Read(p []byte) (int, error) {
 // readAhead is more bytes than package mime/multipart reads beyond the end of a form.
 const readAhead = 8 << 10
 
-// ending remembers the last bytes that were read of a multipart body. Package mime/multipart takes a
-// body that is cut off right after a boundary for complete, so the closing delimiter is checked here
-// (RFC 2046, 5.1.1).
+// ending remembers the last bytes that were read of a multipart body. Package mime/multipart takes a body that is cut
+// off right after a boundary for complete, so the closing delimiter is checked here (RFC 2046, 5.1.1).
 type ending struct {
 	io.ReadCloser
 	delimiter []byte

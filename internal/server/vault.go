@@ -18,17 +18,15 @@ import (
 	"github.com/archivefs/archivefs/internal/server/store"
 )
 
-// vault joins contents with their uses: a content is durable before the transaction that refers to
-// it, and removed when nothing refers to it any more. store.Uses keeps additions and removals apart,
-// in this process and between several.
+// vault joins contents with their uses: a content is durable before the transaction that refers to it, and removed when
+// nothing refers to it any more. store.Uses keeps additions and removals apart, in this process and between several.
 type vault struct {
 	contents
 	uses uses
 	log  logrus.FieldLogger
 }
 
-// uses knows what contents are used, and keeps those apart who refer to a content and who
-// remove it.
+// uses knows what contents are used, and keeps those apart who refer to a content and who remove it.
 type uses interface {
 	Keep(ctx context.Context, k store.Keeping) error
 	Drop(ctx context.Context, digest string, remove func(ctx context.Context, digest string) error) error
@@ -62,11 +60,10 @@ func (s *Server) ContentFile(digest string) string {
 // brief is the most bytes of contents for which a transaction, and so all others, may wait.
 const brief = 1 << 20
 
-// keep publishes staged bytes and calls record, which commits references to them, and to the stored
-// contents in beside, by one change that belongs to the scope that it gets. It may be called again. After any
-// failure unused contents are removed. An error means that nothing was recorded, or that the outcome is
-// unknown. A failure to remove something after a successful record is no error, so that the client
-// does not repeat the change.
+// keep publishes staged bytes and calls record, which commits references to them, and to the stored contents in beside,
+// by one change that belongs to the scope that it gets. It may be called again. After any failure unused contents are
+// removed. An error means that nothing was recorded, or that the outcome is unknown. A failure to remove something
+// after a successful record is no error, so that the client does not repeat the change.
 func (v *vault) keep(ctx context.Context, staged []blob.Staged, record func(in store.Scope) error, beside ...string) error {
 	digests := slices.Clone(beside)
 	size := int64(0)
@@ -164,8 +161,7 @@ func (e *lostContent) note(log logrus.FieldLogger) {
 }
 
 const (
-	// young is the age below which an unused content is not removed: another instance may be about to
-	// use it.
+	// young is the age below which an unused content is not removed: another instance may be about to use it.
 	young = 24 * time.Hour
 	// sweepEvery is how often an instance looks for unused contents.
 	sweepEvery = 24 * time.Hour

@@ -25,8 +25,7 @@ type Node interface {
 	Kind() xattr.Node
 	// Subject returns what its attributes are read from.
 	Subject(ctx context.Context) (xattr.Subject, error)
-	// Change carries out a change that the table allows, to a checked value; nil removes the
-	// attribute.
+	// Change carries out a change that the table allows, to a checked value; nil removes the attribute.
 	Change(ctx context.Context, a xattr.Attr, value []byte) error
 }
 
@@ -101,8 +100,7 @@ func subject(ctx context.Context, n Node, a xattr.Attr) (xattr.Subject, error) {
 	return n.Subject(ctx)
 }
 
-// List returns the names of the attributes that have a value, except those that cost a request
-// each.
+// List returns the names of the attributes that have a value, except those that cost a request each.
 func List(ctx context.Context, n Node) ([]string, error) {
 	s, err := n.Subject(ctx)
 	if err != nil {

@@ -68,8 +68,7 @@ func (w *Work) Wait(ctx context.Context) error {
 }
 
 const (
-	// manyDocuments is the number of documents, in one answer or expanded, that makes it worthwhile
-	// to return memory.
+	// manyDocuments is the number of documents, in one answer or expanded, that makes it worthwhile to return memory.
 	manyDocuments = 5000
 	// restAfter is how long after the last of them a walk counts as over.
 	restAfter = 3 * time.Second

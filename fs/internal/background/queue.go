@@ -15,8 +15,7 @@ import (
 const AtOnce = 4
 
 const (
-	// firstPause is the pause after the first attempt that the service could not accept; it doubles
-	// up to longestPause.
+	// firstPause is the pause after the first attempt that the service could not accept; it doubles up to longestPause.
 	firstPause   = time.Second
 	longestPause = 5 * time.Minute
 )
@@ -38,15 +37,13 @@ var ErrOwn = errors.New("it waits alone")
 // ErrAway says that Drain gave up because the service is away.
 var ErrAway = errors.New("the service does not answer")
 
-// Queue tries jobs in the background, AtOnce at a time, each with exponential backoff until an
-// attempt is final. A circuit breaker opens when the service accepts no jobs: then one is tried at
-// a time, with growing pauses, and the first that gets through closes the breaker and makes all
-// jobs due. People take turns: the next job is one of whoever has the fewest in flight, of several of
-// the one whose last attempt began longest ago. Attempts that take no longer than yields run one after the other while programs need
-// the machine themselves.
+// Queue tries jobs in the background, AtOnce at a time, each with exponential backoff until an attempt is final. A
+// circuit breaker opens when the service accepts no jobs: then one is tried at a time, with growing pauses, and the
+// first that gets through closes the breaker and makes all jobs due. People take turns: the next job is one of whoever
+// has the fewest in flight, of several of the one whose last attempt began longest ago. Attempts that take no longer
+// than yields run one after the other while programs need the machine themselves.
 type Queue[J comparable] struct {
-	// Busy reports whether they do; nil for never. It is set before anything else is used, and must
-	// not call the queue.
+	// Busy reports whether they do; nil for never. It is set before anything else is used, and must not call the queue.
 	Busy func() bool
 
 	attempt func(ctx context.Context, of J) (wait bool, err error)
@@ -170,8 +167,7 @@ func (q *Queue[J]) Wake() {
 	}
 }
 
-// Hasten makes every job due, because the service may be reached again. It has no effect if the
-// service asked to wait.
+// Hasten makes every job due, because the service may be reached again. It has no effect if the service asked to wait.
 func (q *Queue[J]) Hasten() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -301,9 +297,8 @@ func (q *Queue[J]) run(j *job[J]) {
 	q.startLocked()
 }
 
-// loseLocked postpones a job that the service could not accept. It trips the breaker after AtOnce
-// losses in a row, or at once if no job would fare better: without a connection, or after a
-// Retry-After, which is obeyed.
+// loseLocked postpones a job that the service could not accept. It trips the breaker after AtOnce losses in a row, or
+// at once if no job would fare better: without a connection, or after a Retry-After, which is obeyed.
 // +checklocks:q.mu
 func (q *Queue[J]) loseLocked(j *job[J], err error) {
 	j.tries++

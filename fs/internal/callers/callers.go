@@ -60,8 +60,7 @@ var programs = map[Kind][]string{
 	Gatherer: {"genisoimage", "mkisofs", "pax", "xorriso", "xorrisofs"},
 }
 
-// workers are the programs of KDE that run one plugin each, which the command line names. Others than
-// these copy files.
+// workers are the programs of KDE that run one plugin each, which the command line names. Others than these copy files.
 var (
 	workers = []string{"kioslave5", "kioworker"}
 	plugins = map[string]Kind{"/file.so": FileManager, "/kio_file.so": FileManager, "/thumbnail.so": Thumbnailer}

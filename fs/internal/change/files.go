@@ -190,8 +190,7 @@ func (c *Files) deleteDocument(ctx context.Context, d *tree.Dir, id archive.ID) 
 	return err
 }
 
-// forgetShown makes the kernel forget the name that d shows for an entry, if the caller used
-// another of its names.
+// forgetShown makes the kernel forget the name that d shows for an entry, if the caller used another of its names.
 func (c *Files) forgetShown(d *tree.Dir, e *tree.Entry, used string) {
 	if e.Name != used {
 		c.s.Changed(d, []string{e.Name})

@@ -20,9 +20,8 @@ import (
 // Folders creates, removes and renames folders and local directories.
 type Folders struct{ s *staging.Area }
 
-// Mkdir creates a folder at the service, or a local directory if d is local or programs work in
-// directories of that name. With a time of grace the folder is queued, with asynchronous writes if the
-// service is away.
+// Mkdir creates a folder at the service, or a local directory if d is local or programs work in directories of that
+// name. With a time of grace the folder is queued, with asynchronous writes if the service is away.
 func (c *Folders) Mkdir(ctx context.Context, d *tree.Dir, name string) (*tree.Entry, error) {
 	if err := c.mayHold(d, name); err != nil {
 		return nil, err
@@ -90,8 +89,7 @@ func (c *Folders) mayHold(d *tree.Dir, name string) error {
 	case !utf8.ValidString(name):
 		return errno.Refuse(syscall.EILSEQ, "the archive's names are Unicode, and this one is no UTF-8")
 	case strings.HasSuffix(name, ".part") && c.isArchived(d, strings.TrimSuffix(name, ".part")):
-		// Dolphin writes NAME.part and then removes NAME. It reports an error here, but not one of
-		// the removal.
+		// Dolphin writes NAME.part and then removes NAME. It reports an error here, but not one of the removal.
 		return errno.Refuse(syscall.EPERM, "it would replace an archived document, and those do not change")
 	}
 	return nil
@@ -102,8 +100,7 @@ func (c *Folders) isArchived(d *tree.Dir, name string) bool {
 	return e != nil && e.Doc.Load() != nil && d.Kind().Archives() && !e.Busy()
 }
 
-// mayBeFolder refuses to give a folder at the service a name under which programs keep their own
-// files, such as .git.
+// mayBeFolder refuses to give a folder at the service a name under which programs keep their own files, such as .git.
 func mayBeFolder(name string) error {
 	if !names.IsWorkshop(name) {
 		return nil
@@ -111,8 +108,7 @@ func mayBeFolder(name string) error {
 	return errno.Refuse(syscall.EPERM, "a program keeps for itself what is in a directory called "+name+", and all of it would be archived for good: work in a directory of this machine")
 }
 
-// recentlyAway is how long new folders are queued without a request after the service was found
-// away.
+// recentlyAway is how long new folders are queued without a request after the service was found away.
 const recentlyAway = 5 * time.Second
 
 // queuesFolders reports whether a new folder in d is queued without a request.
@@ -127,9 +123,8 @@ func (c *Folders) queuesFolders(d *tree.Dir, name string) bool {
 // errQueueLooks says that the queue will find out whether a folder was created.
 var errQueueLooks = errors.New("the folder is queued")
 
-// createFolder creates a folder and returns its id, taken from a listing if the answer has none. If
-// the service is busy and writes are asynchronous, it neither looks nor waits, because the queue
-// does.
+// createFolder creates a folder and returns its id, taken from a listing if the answer has none. If the service is busy
+// and writes are asynchronous, it neither looks nor waits, because the queue does.
 func (c *Folders) createFolder(ctx context.Context, d *tree.Dir, name string) (archive.ID, error) {
 	before := c.folderIDs(d)
 	var id archive.ID

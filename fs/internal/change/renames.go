@@ -69,8 +69,7 @@ func (c *Files) hidden(d *tree.Dir, name string) *tree.Entry {
 	return d.Shown.Hidden(name)
 }
 
-// renameEntry moves or renames what an entry stands for. over, if not nil, has the new name and is
-// replaced.
+// renameEntry moves or renames what an entry stands for. over, if not nil, has the new name and is replaced.
 func (c *Files) renameEntry(ctx context.Context, d *tree.Dir, e *tree.Entry, to *tree.Dir, newName string, over *tree.Entry) error {
 	if up := e.Upload(); up != nil {
 		before := up.Record()
@@ -139,8 +138,7 @@ func (c *Files) replaceDocument(ctx context.Context, d *tree.Dir, e *tree.Entry,
 	return err
 }
 
-// moveKeywords adds the keywords that were set on an inbox document to those of another one, which gets its
-// bytes.
+// moveKeywords adds the keywords that were set on an inbox document to those of another one, which gets its bytes.
 func (c *Files) moveKeywords(from, to *archive.Document) {
 	keywords, set := c.state.Keywords(from.ID)
 	if !set {
@@ -342,11 +340,10 @@ func (c *Files) moveDocument(d *tree.Dir, e *tree.Entry, to *tree.Dir, name stri
 	to.AmendLocked(doc.ID, doc)
 }
 
-// copyAndHide renames an inbox document to a temporary name in its folder. Editors (vim, Emacs) do
-// that to save a backup before they create the file again. The temporary name becomes a local copy.
-// The document does not change at the service. It is hidden until a file created under its name
-// replaces its content, or until the next listing shows it again. If the rename failed, vim would
-// copy the document and remove it.
+// copyAndHide renames an inbox document to a temporary name in its folder. Editors (vim, Emacs) do that to save a
+// backup before they create the file again. The temporary name becomes a local copy. The document does not change at
+// the service. It is hidden until a file created under its name replaces its content, or until the next listing shows
+// it again. If the rename failed, vim would copy the document and remove it.
 func (c *Files) copyAndHide(ctx context.Context, d *tree.Dir, e *tree.Entry, newName string, over *tree.Entry) error {
 	if c.s.Service.Archive.LacksReplace() {
 		return errno.ErrNoReplace
@@ -413,10 +410,9 @@ func (c *Files) hideLocked(d *tree.Dir, shown *tree.Entry, doc *archive.Document
 // errNotLocal says that a file was archived or failed while its rename waited for Commit.
 var errNotLocal = errors.New("the file is not local any more")
 
-// renameLocal renames a file that is not archived. A rename from a temporary name to a real one
-// archives it; on an error the file keeps the temporary name. The rename waits for an upload in
-// flight. A queued file is archived under its new name, or taken back from the queue if that is a
-// temporary one.
+// renameLocal renames a file that is not archived. A rename from a temporary name to a real one archives it; on an
+// error the file keeps the temporary name. The rename waits for an upload in flight. A queued file is archived under
+// its new name, or taken back from the queue if that is a temporary one.
 func (c *Files) renameLocal(ctx context.Context, f *staging.File, to *tree.Dir, newName string, over *tree.Entry) error {
 	c.s.Service.Work.Begin()
 	defer c.s.Service.Work.End()
@@ -448,8 +444,7 @@ func lockCommits(a, b *staging.File) {
 	b.Commit.Lock()
 }
 
-// renameLocalLocked is renameLocal under Commit of the file, and of other, which is the file of
-// over, or nil.
+// renameLocalLocked is renameLocal under Commit of the file, and of other, which is the file of over, or nil.
 // +checklocks:f.Commit
 func (c *Files) renameLocalLocked(ctx context.Context, f *staging.File, to *tree.Dir, newName string, over *tree.Entry, other *staging.File) error {
 	up := f.Pending()
@@ -532,9 +527,8 @@ func (c *Files) mayReplace(d *tree.Dir, name string, over *tree.Entry) (*archive
 	return nil, nil
 }
 
-// recallForLocked takes back from the queue what a rename removes from it: other, which is
-// replaced, and the file itself if it is to stay local. Commit of other, which may be nil, is
-// locked as well, which checklocks cannot express.
+// recallForLocked takes back from the queue what a rename removes from it: other, which is replaced, and the file
+// itself if it is to stay local. Commit of other, which may be nil, is locked as well, which checklocks cannot express.
 // +checklocks:f.Commit
 func (c *Files) recallForLocked(f *staging.File, up *spool.Upload, other *staging.File, local bool) error {
 	if local && up.State().InQueue() {

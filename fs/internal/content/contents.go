@@ -188,15 +188,13 @@ func (f *File) Cached() (whole, part bool) {
 // for its id, once, if there is something of it here.
 
 const (
-	// mostVanished bounds the documents that wait to be asked for: what is here of others stays until it is
-	// evicted.
+	// mostVanished bounds the documents that wait to be asked for: what is here of others stays until it is evicted.
 	mostVanished = 1 << 16
 	// vanishedPause is how long the service is not asked after it could not answer.
 	vanishedPause = time.Minute
 )
 
-// Thumbnails are those that the mount has made for file managers, by the paths of documents from the top
-// of the mount.
+// Thumbnails are those that the mount has made for file managers, by the paths of documents from the top of the mount.
 type Thumbnails interface {
 	Has(path string) bool
 	Remove(path string)

@@ -18,8 +18,7 @@ import (
 type File struct {
 	tree.Leaf
 	Env *Contents
-	// As is the rendition that a file of the control directory holds, nil for any other file. It
-	// never changes.
+	// As is the rendition that a file of the control directory holds, nil for any other file. It never changes.
 	As *control.Rendition
 	// content is the serial of the content in the kernel's page cache, 0 when unknown.
 	content uint64 // +checklocks:Mu
@@ -45,8 +44,7 @@ type File struct {
 	Superseded map[uint32]bool // +checklocks:Mu
 }
 
-// Reading is a content that open handles of a file read. Its counts are guarded by Mu of
-// the file.
+// Reading is a content that open handles of a file read. Its counts are guarded by Mu of the file.
 type Reading struct {
 	reader  *cache.Reader
 	views   int // Readers that hold reader open
@@ -63,8 +61,7 @@ type Reader struct {
 	file   *File
 	Of     *Reading
 	writes bool
-	// Former is what the same handle read before its file was written to: reads in flight
-	// may still use it.
+	// Former is what the same handle read before its file was written to: reads in flight may still use it.
 	Former *Reader
 }
 
@@ -126,8 +123,7 @@ func (f *File) CurrentSize() (size int64, ok bool) {
 	return f.Env.Lengths.Listed(doc, key.Representation)
 }
 
-// LearnSize tries to find out the exact length of a document if it is unknown. It never downloads
-// content.
+// LearnSize tries to find out the exact length of a document if it is unknown. It never downloads content.
 func (f *File) LearnSize(ctx context.Context) {
 	if _, ok := f.CurrentSize(); ok {
 		return
@@ -189,9 +185,8 @@ func (f *File) Tell(size int64) (other bool) {
 	return other
 }
 
-// The kernel itself reads a large document that is complete in the cache, from the cached file (FUSE
-// passthrough: Linux 6.9, CAP_SYS_ADMIN). Where that does not work, the document is read through us
-// like any other.
+// The kernel itself reads a large document that is complete in the cache, from the cached file (FUSE passthrough: Linux
+// 6.9, CAP_SYS_ADMIN). Where that does not work, the document is read through us like any other.
 //
 // The kernel fails an open with EIO unless all handles of an inode are read in the same way, from the
 // same file, and the library counts them by inode, too. So only the very first handle of an inode can
@@ -244,9 +239,8 @@ func (f *File) wayLocked(r *cache.Reader, direct bool) bool {
 	return true
 }
 
-// Outlived reports whether the pages of this inode are useless: nobody has the file open, and the next
-// open, whose content the kernel could read itself, gets another inode (wayLocked). If so, opens wait
-// until done is called.
+// Outlived reports whether the pages of this inode are useless: nobody has the file open, and the next open, whose
+// content the kernel could read itself, gets another inode (wayLocked). If so, opens wait until done is called.
 func (f *File) Outlived() (done func(), ok bool) {
 	f.Mu.Lock()
 	defer f.Mu.Unlock()
@@ -368,8 +362,7 @@ func (f *File) openAs(ctx context.Context, doc archive.ID, rep archive.Represent
 	return r, nil
 }
 
-// ReadErrno returns the errno of a read. Programs take EAGAIN from read for the end of the file, so it
-// becomes EIO.
+// ReadErrno returns the errno of a read. Programs take EAGAIN from read for the end of the file, so it becomes EIO.
 func (f *File) ReadErrno(err error) syscall.Errno {
 	if err == nil {
 		return 0
@@ -497,10 +490,9 @@ func (f *File) enter(r *cache.Reader, writes, direct bool) (v *Reader, same bool
 	return f.viewLocked(writes), same
 }
 
-// OpenView opens the document's content for a handle that is being opened. It fails with ESTALE while
-// others read another content, or if the kernel can read the content only through a new inode. The
-// kernel then looks the name up again and finds the file that takes the place of this one. same says
-// whether the page cache has this content.
+// OpenView opens the document's content for a handle that is being opened. It fails with ESTALE while others read
+// another content, or if the kernel can read the content only through a new inode. The kernel then looks the name up
+// again and finds the file that takes the place of this one. same says whether the page cache has this content.
 func (f *File) OpenView(ctx context.Context, a Access) (v *Reader, same bool, err error) {
 	if v, err := f.OpenFormer(a); v != nil || err != nil {
 		return v, true, err
@@ -563,8 +555,7 @@ func (f *File) OpenContent(ctx context.Context) (*Reader, error) {
 	return &Reader{Reader: r, file: f, Of: &Reading{reader: r, views: 1}, writes: true}, nil
 }
 
-// join returns a Reader of what the file's handles read; nil when they read nothing, or the file was
-// rewritten.
+// join returns a Reader of what the file's handles read; nil when they read nothing, or the file was rewritten.
 func (f *File) join() *Reader {
 	f.Mu.Lock()
 	defer f.Mu.Unlock()

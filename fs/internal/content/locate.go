@@ -14,8 +14,7 @@ import (
 	"github.com/archivefs/archivefs/fs/internal/tree"
 )
 
-// A search, and a request for a document by its id, return ids of folders that may never have been
-// listed.
+// A search, and a request for a document by its id, return ids of folders that may never have been listed.
 
 // Locate returns the directories of folders by id. wanted maps each id to the name of its mandator
 // (archive.InInbox). Unlisted folders are found with at most one request for the inboxes and one for
@@ -167,8 +166,7 @@ func (w Walked) LookingUp(ctx context.Context, name string) {
 	}
 }
 
-// finds reports whether a name can be looked up without a listing. A name without an extension is taken
-// for a folder's.
+// finds reports whether a name can be looked up without a listing. A name without an extension is taken for a folder's.
 func (w Walked) finds(name string) bool {
 	if !w.KnowsFolders(tree.NeedNames) {
 		return false
@@ -181,8 +179,7 @@ func (w Walked) finds(name string) bool {
 // the kernel nor this process needs an inode for each. So a walk gets only names until somebody looks
 // at one of these documents: from then on READDIRPLUS saves it a request for each.
 
-// ByName reports whether a program that opens the directory within the walk gets its documents by name
-// only.
+// ByName reports whether a program that opens the directory within the walk gets its documents by name only.
 func (w Walked) ByName(by *prefetch.Walk) bool {
 	if by.Looks() {
 		return false
@@ -208,8 +205,7 @@ func after(entries []*tree.Entry, name string) []*tree.Entry {
 	return append(slices.Clip(next), entries[:min(at, maxSearch-len(next))]...)
 }
 
-// fetch prefetches the entry's document into the cache, and reports whether it does: not when the
-// document is cached.
+// fetch prefetches the entry's document into the cache, and reports whether it does: not when the document is cached.
 func (w Walked) fetch(e *tree.Entry) bool {
 	doc := e.Doc.Load()
 	if doc == nil || e.Busy() {

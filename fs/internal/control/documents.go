@@ -101,8 +101,7 @@ func parseID(name string) (archive.ID, bool) {
 type Rendition struct {
 	Key  cache.Key
 	Path string // from the top of the mount
-	// Archived: the document is known to be in an archived folder. Inbox: as far as is known it is in an
-	// inbox.
+	// Archived: the document is known to be in an archived folder. Inbox: as far as is known it is in an inbox.
 	Archived, Inbox bool
 	// Print is the fingerprint of an archived document that was listed, else 0.
 	Print archive.Fingerprint

@@ -303,8 +303,7 @@ func (t *Tree) upload(name string) (Upload, bool) {
 // each can take a request.
 const maxKept = 100
 
-// keywords has a directory for each keyword, with the documents that have it. Like queries it lists
-// nothing.
+// keywords has a directory for each keyword, with the documents that have it. Like queries it lists nothing.
 func (t *Tree) keywords() *Dir {
 	return &Dir{Ino: inode.ByKeyword, Lookup: func(ctx context.Context, name string) (Node, error) {
 		if (*names.Rules)(nil).Stays(name) || strings.HasPrefix(name, ".") || strings.TrimSpace(name) != name {
@@ -318,8 +317,7 @@ func (t *Tree) keywords() *Dir {
 	}}
 }
 
-// ofKeyword asks for the documents with a keyword, which may have characters that a query cannot
-// express.
+// ofKeyword asks for the documents with a keyword, which may have characters that a query cannot express.
 func ofKeyword(word string) question {
 	return question{key: "\x00" + word, q: query.Query{Search: archive.Search{Keywords: []string{word}}}}
 }

@@ -39,9 +39,8 @@ var ofKind = map[archive.Kind]syscall.Errno{
 	archive.KindForeign:      syscall.EIO,
 }
 
-// Of returns the errno of an error. The first match wins: nil; an error of the service, by its Kind
-// (an errno that it wraps, as of a broken connection, says nothing about the file); an errno in the
-// chain; an ended context; else EIO.
+// Of returns the errno of an error. The first match wins: nil; an error of the service, by its Kind (an errno that it
+// wraps, as of a broken connection, says nothing about the file); an errno in the chain; an ended context; else EIO.
 func Of(err error) syscall.Errno {
 	if err == nil {
 		return 0
@@ -107,8 +106,7 @@ func refused(err error, errno syscall.Errno) bool {
 	return errors.As(err, &ae) && (errno == syscall.EEXIST || errno == syscall.ENOTSUP || errno == syscall.EPERM)
 }
 
-// repeatAfter is the time before the same refusal is logged again. Desktops try some things over
-// and over.
+// repeatAfter is the time before the same refusal is logged again. Desktops try some things over and over.
 const repeatAfter = time.Minute
 
 // maxLogged limits the refusals that are remembered.

@@ -75,9 +75,8 @@ const (
 	ByKeyword = 9 << 2
 )
 
-// OfPath returns the inode number of an entry that the control directory makes on lookup, in the
-// class of the fixed numbers. It is a hash of the path, so the same entry always has the same
-// number, without a table.
+// OfPath returns the inode number of an entry that the control directory makes on lookup, in the class of the fixed
+// numbers. It is a hash of the path, so the same entry always has the same number, without a table.
 func OfPath(path string) uint64 {
 	sum := sha256.Sum256([]byte(path))
 	return binary.BigEndian.Uint64(sum[:])&^3 | 1<<62

@@ -52,8 +52,7 @@ type Keeper struct {
 	// own counts downloads of the keeper in flight.
 	own atomic.Int64
 
-	// fickle is set once an ETag of the service has changed although the content had not: then ETags
-	// save no download.
+	// fickle is set once an ETag of the service has changed although the content had not: then ETags save no download.
 	fickle atomic.Bool
 	// prints have what the listing said of documents that can change. aways counts rounds in a row that
 	// lacked a listing because the service is away. Only rounds use them.

@@ -213,8 +213,7 @@ func (p *plan) fail(err error) {
 	}
 }
 
-// isAway reports whether an error says that the service serves nobody, and not that it fails at what
-// was requested.
+// isAway reports whether an error says that the service serves nobody, and not that it fails at what was requested.
 func isAway(err error) bool {
 	switch archive.KindOf(err) {
 	case archive.KindUnreachable, archive.KindForeign, archive.KindBusy, archive.KindUnauthorized:

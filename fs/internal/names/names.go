@@ -1,6 +1,5 @@
-// Package names has the rules for names: how folders and documents are shown, which name the
-// service gets when a user renames one, and which names programs use for files that are not
-// documents.
+// Package names has the rules for names: how folders and documents are shown, which name the service gets when a user
+// renames one, and which names programs use for files that are not documents.
 //
 // The names that it makes fit into a directory: not empty, without "/" and NUL, at most Max bytes,
 // and never cut inside a character. The same documents get the same names in every mount. It knows
@@ -114,8 +113,7 @@ func isSafeSave(name string) bool {
 // tempPrefixes are the prefixes of the six characters; rsync puts them behind ".NAME.".
 var tempPrefixes = []string{"sed", "zi"} // sed -i, zip
 
-// tempSuffix returns the six characters that mkstemp made of a name, empty if no program uses such
-// names.
+// tempSuffix returns the six characters that mkstemp made of a name, empty if no program uses such names.
 func tempSuffix(name string) string {
 	at := len(name) - 6
 	if at < 2 || !alnum(name[at:]) {
@@ -135,8 +133,7 @@ func hasSaveSuffix(name string) bool {
 	return at > 0 && name[at] == '.' && alnum(name[at+1:])
 }
 
-// isSaveSuffix is hasSaveSuffix for a file that may have been created in any way: behind an extension,
-// and no word.
+// isSaveSuffix is hasSaveSuffix for a file that may have been created in any way: behind an extension, and no word.
 func isSaveSuffix(name string) bool {
 	if !hasSaveSuffix(name) {
 		return false
@@ -153,8 +150,7 @@ func isUnlikely(name string) bool {
 	})
 }
 
-// isNoWord reports whether upper case, lower case and digits alternate as in no word: three times
-// or more.
+// isNoWord reports whether upper case, lower case and digits alternate as in no word: three times or more.
 func isNoWord(s string) bool { return changesOfKind(s) >= 3 }
 
 // changesOfKind counts where a character is of another kind than the one before it.
@@ -234,8 +230,7 @@ func Ext(name string) string {
 	return ext
 }
 
-// fit puts stem, suffix and ext together in at most Max bytes by shortening the
-// stem, never inside a UTF-8 sequence.
+// fit puts stem, suffix and ext together in at most Max bytes by shortening the stem, never inside a UTF-8 sequence.
 func fit(stem, suffix, ext string) string {
 	if room := Max - len(suffix) - len(ext); len(stem) > room {
 		stem = strings.ToValidUTF8(stem[:max(room, 0)], "")
@@ -248,8 +243,7 @@ func idSuffix(id archive.ID) string {
 	return " (" + id.String() + ")"
 }
 
-// OfFolder returns the name under which a folder is shown. taken reports whether a name is used
-// already.
+// OfFolder returns the name under which a folder is shown. taken reports whether a name is used already.
 func OfFolder(f archive.Folder, taken func(string) bool) string {
 	name := safe(f.Name)
 	return freeName(name, name, "", f.ID, taken)
@@ -266,8 +260,7 @@ func OfDocument(d *archive.Document, ext string, taken func(string) bool) string
 	return freeName(name, stem, ext, d.ID, taken)
 }
 
-// Plain returns the service's name of a document, made fit for a directory, without an added
-// extension or id.
+// Plain returns the service's name of a document, made fit for a directory, without an added extension or id.
 func Plain(d *archive.Document) string {
 	name := safe(d.Name)
 	stem, ext := splitExt(name)
@@ -311,9 +304,8 @@ func freeName(name, stem, ext string, id archive.ID, taken func(string) bool) st
 	return shown
 }
 
-// ToSend returns the name that the service gets when the document doc, shown as shown, is renamed
-// to typed. It removes suffixes and extensions that only the mount added; empty means that the
-// document keeps its name.
+// ToSend returns the name that the service gets when the document doc, shown as shown, is renamed to typed. It removes
+// suffixes and extensions that only the mount added; empty means that the document keeps its name.
 func ToSend(doc *archive.Document, shown, typed string) string {
 	stem, ext := splitExt(typed)
 	shownStem, shownExt := splitExt(shown)

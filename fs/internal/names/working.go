@@ -109,8 +109,7 @@ var workshops = []string{
 // IsWorkshop reports whether programs keep their own files in a directory of that name.
 func IsWorkshop(name string) bool { return slices.Contains(workshops, name) }
 
-// Rules tell working names from those of documents: the table, and what the user adds. Nil Rules are
-// the table alone.
+// Rules tell working names from those of documents: the table, and what the user adds. Nil Rules are the table alone.
 type Rules struct{ own []string }
 
 // NewRules returns the Rules to which globs, as of path.Match, add names that stay on this machine.
@@ -156,9 +155,8 @@ func (r *Rules) added(name string) bool {
 	})
 }
 
-// Created is File for a file that is created with flags and mode. A program that does it as mkstemp(3)
-// does, with a name that nobody thinks of, renames the file later. Copying programs open files for writing
-// only.
+// Created is File for a file that is created with flags and mode. A program that does it as mkstemp(3) does, with a
+// name that nobody thinks of, renames the file later. Copying programs open files for writing only.
 func (r *Rules) Created(name string, flags, mode uint32) Working {
 	const how = syscall.O_RDWR | syscall.O_CREAT | syscall.O_EXCL
 	w := r.File(name)

@@ -15,11 +15,10 @@ import (
 	"github.com/archivefs/archivefs/fs/internal/tree"
 )
 
-// File managers do not list a folder again and again: they wait for events of inotify(7). The kernel
-// sends these for what programs do on this machine, and FUSE has no message for what others did. So
-// another process, the herald, does it once more: mknod(2) or mkdir(2) for a name that has come,
-// unlink(2) or rmdir(2) for one that has gone. Its requests are answered from memory and change
-// nothing:
+// File managers do not list a folder again and again: they wait for events of inotify(7). The kernel sends these for
+// what programs do on this machine, and FUSE has no message for what others did. So another process, the herald, does
+// it once more: mknod(2) or mkdir(2) for a name that has come, unlink(2) or rmdir(2) for one that has gone. Its
+// requests are answered from memory and change nothing:
 //
 //   - A lookup by the herald finds no name that has come, and something for each that has gone.
 //   - mknod and mkdir return an inode without use, unlink and rmdir just succeed.
@@ -179,8 +178,7 @@ func (a *announcements) send(ctx context.Context, herald Herald, path string, d 
 	return herald(ctx, path, told.thread.Store, changes)
 }
 
-// heralded returns what the herald tells with a request for a name in d. ok is false for the requests
-// of all others.
+// heralded returns what the herald tells with a request for a name in d. ok is false for the requests of all others.
 func (a *announcements) heralded(ctx context.Context, d *tree.Dir, name string) (c Change, ok bool) {
 	told := a.active.Load()
 	if told == nil || told.d != d {

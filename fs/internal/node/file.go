@@ -83,8 +83,7 @@ func (n *fileNode) resize(ctx context.Context, through fusefs.FileHandle, size i
 	return n.k.outlive(ctx, set, nil)
 }
 
-// Open opens a document for reading. Inbox documents and files in the spool can be opened for writing,
-// too.
+// Open opens a document for reading. Inbox documents and files in the spool can be opened for writing, too.
 func (n *fileNode) Open(ctx context.Context, flags uint32) (fusefs.FileHandle, uint32, syscall.Errno) {
 	f, a := n.f, accessOf(ctx, flags)
 	may := n.k.Guard.seesFile(ctx, f)
@@ -331,9 +330,8 @@ func (k *Kernel) changeAttr(op, where string, err error, change func() error) sy
 	return k.Errnos.Of(op, where, err)
 }
 
-// dropPages invalidates the page cache of an outlived file (File.Outlived) in the background, so that
-// the next open need not wait for it. The kernel waits for pages that are being read, and so for us:
-// nobody may have the file open.
+// dropPages invalidates the page cache of an outlived file (File.Outlived) in the background, so that the next open
+// need not wait for it. The kernel waits for pages that are being read, and so for us: nobody may have the file open.
 func (n *fileNode) dropPages() {
 	done, ok := n.f.Outlived()
 	if !ok {
@@ -390,9 +388,8 @@ func setErrno(errno syscall.Errno) syscall.Errno {
 	return errno
 }
 
-// STATX is GETATTR with the time of birth (Linux 6.6). The kernel sends it if a program wants to know
-// that time, once for as long as the attributes are valid. A single node without an answer would make
-// it ask for none any more.
+// STATX is GETATTR with the time of birth (Linux 6.6). The kernel sends it if a program wants to know that time, once
+// for as long as the attributes are valid. A single node without an answer would make it ask for none any more.
 
 var (
 	_ = fusefs.NodeStatxer((*dirNode)(nil))

@@ -18,11 +18,10 @@ import (
 	"github.com/archivefs/archivefs/fs/internal/tree"
 )
 
-// Where users see different parts of one mount (Guard.Judge), its nodes are guarded: each request is
-// answered only if its user sees what it is about. Files and attributes ask for that in any mount. The
-// kernel keeps no names then, because it would show them to everybody: it asks for each name of a path, on
-// behalf of whoever uses the path. It keeps attributes and pages, which nobody gets who has not looked up
-// the name, or opened the file, before.
+// Where users see different parts of one mount (Guard.Judge), its nodes are guarded: each request is answered only if
+// its user sees what it is about. Files and attributes ask for that in any mount. The kernel keeps no names then,
+// because it would show them to everybody: it asks for each name of a path, on behalf of whoever uses the path. It
+// keeps attributes and pages, which nobody gets who has not looked up the name, or opened the file, before.
 //
 // The service knows nothing of what is not archived yet: whoever sees its folder sees it, and nobody but
 // the one who made it changes it.
@@ -113,8 +112,7 @@ func (g Guard) seesName(ctx context.Context, d *tree.Dir, name string) error {
 // errHidden refuses a new name that a document or a folder has which its user does not see.
 var errHidden = errno.Refuse(syscall.EEXIST, "the name is taken by something that you may not see")
 
-// mayMake returns nil if the user of a request may make a name in d, as far as d shows something under
-// it.
+// mayMake returns nil if the user of a request may make a name in d, as far as d shows something under it.
 func (g Guard) mayMake(ctx context.Context, d *tree.Dir, name string) error {
 	if err := g.sees(ctx, d); err != nil {
 		return err

@@ -435,9 +435,8 @@ func (k *Kernel) trustedForLocked(d *tree.Dir, oldest time.Time) time.Duration {
 // lock that an open in flight holds.
 const attrsOnly = -1
 
-// Person returns the user on whose behalf the context is (rights.As), or whose program made the request
-// with it; false if nobody did. What the kernel requests by itself, such as the release of a file, comes
-// from root and the process 0.
+// Person returns the user on whose behalf the context is (rights.As), or whose program made the request with it; false
+// if nobody did. What the kernel requests by itself, such as the release of a file, comes from root and the process 0.
 func Person(ctx context.Context) (uid uint32, ok bool) {
 	if uid, some, set := rights.Of(ctx); set {
 		return uid, some

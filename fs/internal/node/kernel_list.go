@@ -7,11 +7,10 @@ import (
 	"github.com/archivefs/archivefs/fs/internal/tree"
 )
 
-// Where it is asked to, the kernel caches what it reads of a directory and lists it again by itself
-// (FOPEN_CACHE_DIR). It still sends OPENDIR, whose answer allows it to use its cache only while a new
-// listing would be the same: so nobody sees an older listing than without the cache. The kernel drops
-// its cache when a directory is opened without FOPEN_KEEP_CACHE, and only then. Two handles with
-// different listings must never fill it together.
+// Where it is asked to, the kernel caches what it reads of a directory and lists it again by itself (FOPEN_CACHE_DIR).
+// It still sends OPENDIR, whose answer allows it to use its cache only while a new listing would be the same: so nobody
+// sees an older listing than without the cache. The kernel drops its cache when a directory is opened without
+// FOPEN_KEEP_CACHE, and only then. Two handles with different listings must never fill it together.
 
 // kernelList is what the kernel caches of one directory.
 type kernelList struct {
@@ -112,8 +111,7 @@ type forgotten struct {
 	rest *time.Timer // +checklocks:mu
 }
 
-// forgetRest is the delay between the last forgotten document and compaction: the kernel forgets many
-// inodes in a row.
+// forgetRest is the delay between the last forgotten document and compaction: the kernel forgets many inodes in a row.
 const forgetRest = time.Second
 
 func (g *forgotten) add(d *tree.Dir) {

@@ -206,8 +206,7 @@ func (k *Kernel) Rendition(as control.Rendition, doc *archive.Document) *staging
 	return made
 }
 
-// renditionNode is a file that holds a rendition. It is read-only: documents are changed in their
-// folders.
+// renditionNode is a file that holds a rendition. It is read-only: documents are changed in their folders.
 type renditionNode struct{ fileNode }
 
 // Setattr accepts modes, owners and times without effect.

@@ -267,8 +267,7 @@ func (m *Maker) each(docs []Document, made []bool) error {
 	return group.Wait()
 }
 
-// try makes a thumbnail, and reports whether it could. An error says that there is no point in going on
-// with others.
+// try makes a thumbnail, and reports whether it could. An error says that there is no point in going on with others.
 func (m *Maker) try(ctx context.Context, doc Document) (made bool, err error) {
 	if err := ctx.Err(); err != nil { // while it waited for its turn
 		return false, err
@@ -304,8 +303,7 @@ var errNoPreview = errors.New("there is no preview")
 // missedPages is how many pages without a preview tell that the service has none. One may be broken.
 const missedPages = 2
 
-// lacks takes note of the outcome of an attempt, and reports whether it tells that the service has no
-// previews.
+// lacks takes note of the outcome of an attempt, and reports whether it tells that the service has no previews.
 func (m *Maker) lacks(err error) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -17,8 +17,7 @@ const (
 	memory = time.Minute
 	// maxPrograms bounds the programs that are watched.
 	maxPrograms = 64
-	// firstBudget is how many folders the first prefetch of a walk may cover. The budget doubles with
-	// each prefetch.
+	// firstBudget is how many folders the first prefetch of a walk may cover. The budget doubles with each prefetch.
 	firstBudget = 512
 	// lookupBudget is firstBudget for a walk by lookups. It is smaller because the walk may need only
 	// few of the documents.
@@ -131,9 +130,8 @@ func (d *detector) forgetOldestLocked() {
 	delete(d.byPID, oldest)
 }
 
-// lookingUp notes a lookup in a directory that must be listed for it, and returns the walk that it
-// belongs to, nil for none. A lookup outside of the walk's folder can extend the walk to the innermost
-// folder that contains both.
+// lookingUp notes a lookup in a directory that must be listed for it, and returns the walk that it belongs to, nil for
+// none. A lookup outside of the walk's folder can extend the walk to the innermost folder that contains both.
 func (d *detector) lookingUp(at []Folder) *Walk {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -1,10 +1,8 @@
-// Package prefetch requests listings and contents before programs need them: Walks prefetches the
-// listings that a walk over a subtree will come to, ReadAhead the documents of a folder that are
-// likely to be opened next.
+// Package prefetch requests listings and contents before programs need them: Walks prefetches the listings that a walk
+// over a subtree will come to, ReadAhead the documents of a folder that are likely to be opened next.
 //
-// Nothing depends on a prefetch: what cannot be prefetched is requested when somebody needs it. Walks
-// has one prefetch of listings in flight, ReadAhead a bounded number of contents; both end with the
-// context that they were made with.
+// Nothing depends on a prefetch: what cannot be prefetched is requested when somebody needs it. Walks has one prefetch
+// of listings in flight, ReadAhead a bounded number of contents; both end with the context that they were made with.
 //
 // The package knows nothing of FUSE or files. Everything in it is safe for concurrent use.
 package prefetch
@@ -58,22 +56,18 @@ type Options struct {
 }
 
 const (
-	// subtreesFor is how long the shape of a subtree is used to choose what to prefetch. It is used
-	// for nothing else.
+	// subtreesFor is how long the shape of a subtree is used to choose what to prefetch. It is used for nothing else.
 	subtreesFor = time.Minute
-	// recursionPause is how long no recursive list is requested after one failed or could not be
-	// trusted.
+	// recursionPause is how long no recursive list is requested after one failed or could not be trusted.
 	recursionPause = 10 * time.Minute
 	// maxVain is how many recursive lists in a row may lack documents of sub-folders before the
 	// service is assumed not to list them.
 	maxVain = 3
-	// maxDocuments is about how many documents a recursive list may have. A walk waits for each list
-	// as a whole.
+	// maxDocuments is about how many documents a recursive list may have. A walk waits for each list as a whole.
 	maxDocuments = 128 << 10
 )
 
-// subtrees remembers the shape of subtrees, and how useful recursive lists are. Nothing else is locked
-// under mu.
+// subtrees remembers the shape of subtrees, and how useful recursive lists are. Nothing else is locked under mu.
 type subtrees struct {
 	mu    sync.Mutex
 	known map[archive.ID]subtree // +checklocks:mu

@@ -11,16 +11,14 @@ import (
 	"github.com/archivefs/archivefs/cache"
 )
 
-// Walks prefetches for walks: all folders below one with a single structure request, and their
-// documents with a single recursive list. Both are offered to the caches of listings, which serve them
-// when the walk opens a folder.
+// Walks prefetches for walks: all folders below one with a single structure request, and their documents with a single
+// recursive list. Both are offered to the caches of listings, which serve them when the walk opens a folder.
 type Walks struct {
 	*detector
 	ctx      context.Context // cancels prefetches at the end of the mount
 	o        Options
 	subtrees subtrees
-	// entered has a channel for each mandator whose structure Entering has requested, closed by the
-	// answer.
+	// entered has a channel for each mandator whose structure Entering has requested, closed by the answer.
 	entered sync.Map
 
 	mu sync.Mutex

@@ -39,8 +39,7 @@ type Folder interface {
 	// Archives reports whether its documents are archived.
 	Archives() bool
 	Distrust() Distrust
-	// Relisted shows a whole list that was requested in the background; when is Distrust at that
-	// time.
+	// Relisted shows a whole list that was requested in the background; when is Distrust at that time.
 	Relisted(ctx context.Context, got cache.Entry[[]archive.Document], when Distrust)
 }
 
@@ -73,8 +72,7 @@ func (w *largeLists) note(id archive.ID, n int, begun time.Time, doubts uint64) 
 	w.folders[id] = &wholeList{begun: begun, doubts: doubts}
 }
 
-// of returns the time of the last whole list of a large folder, if it was not doubted since and the
-// service filters.
+// of returns the time of the last whole list of a large folder, if it was not doubted since and the service filters.
 func (w *largeLists) of(id archive.ID, doubts uint64) (begun time.Time, ok bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

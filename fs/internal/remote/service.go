@@ -236,8 +236,7 @@ func (s *Service) OutdateAll() {
 	s.Inboxes.InvalidateAll()
 }
 
-// changePause is the pause after so many attempts of a change, unless the service asks for another
-// one.
+// changePause is the pause after so many attempts of a change, unless the service asks for another one.
 func changePause(attempts int) time.Duration {
 	return retry.Backoff{First: 100 * time.Millisecond, Longest: 5 * time.Second}.After(attempts)
 }
@@ -362,8 +361,7 @@ func (f *Failures) AddFailed(what string, up *spool.Upload, path string, err err
 	}
 }
 
-// Add records that something else went wrong with an upload or a queued folder. A cancelled request is
-// not a failure.
+// Add records that something else went wrong with an upload or a queued folder. A cancelled request is not a failure.
 func (f *Failures) Add(what string, up *spool.Upload, path string, err error) {
 	if errors.Is(err, context.Canceled) {
 		return

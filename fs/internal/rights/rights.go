@@ -27,8 +27,7 @@ type People interface {
 	// Whose names the credentials of a user of this machine; the empty name is of the mount's own. The
 	// error says that the user has none.
 	Whose(uid uint32) (string, error)
-	// Mapped returns how many users have credentials of their own, and those of them whose the service
-	// refuses.
+	// Mapped returns how many users have credentials of their own, and those of them whose the service refuses.
 	Mapped() (people int, refused []string)
 }
 
@@ -59,8 +58,7 @@ const (
 	maxIDs     = 4 << 20
 )
 
-// Judge decides what users may see. It is safe for concurrent use. A nil Judge lets everybody see
-// everything.
+// Judge decides what users may see. It is safe for concurrent use. A nil Judge lets everybody see everything.
 type Judge struct {
 	c    Config
 	most int // maxIDs
@@ -123,9 +121,8 @@ func (j *Judge) Reset() {
 	j.ids = 0
 }
 
-// Everything reports whether the user of a request sees all that the mount shows: nobody in particular,
-// and those who have the credentials of the mount. as names the credentials of anybody else. The error
-// refuses somebody who has none.
+// Everything reports whether the user of a request sees all that the mount shows: nobody in particular, and those who
+// have the credentials of the mount. as names the credentials of anybody else. The error refuses somebody who has none.
 func (j *Judge) Everything(ctx context.Context) (as string, everything bool, err error) {
 	if j == nil {
 		return "", true, nil

@@ -32,8 +32,7 @@ type Dir struct {
 	Free     atomic.Bool // folders may be created here
 	Unread   atomic.Bool // one of its documents was closed unread, and none was read since
 
-	// NamedFor is the walk that got this directory's documents by name only, until somebody looks at
-	// one of them.
+	// NamedFor is the walk that got this directory's documents by name only, until somebody looks at one of them.
 	NamedFor atomic.Pointer[prefetch.Walk]
 
 	learned atomic.Pointer[view.FolderLengths] // made by the first call of Lengths
@@ -138,8 +137,7 @@ func NewEntry(name string, doc *archive.Document, f *Leaf) *Entry {
 	return e
 }
 
-// Renamed returns the same entry under another name. The caller holds Mu of its directory and replaces
-// the entry by it.
+// Renamed returns the same entry under another name. The caller holds Mu of its directory and replaces the entry by it.
 func (e *Entry) Renamed(name string) *Entry {
 	r := NewEntry(name, e.Doc.Load(), e.File.Load())
 	r.Dir, r.ServiceName, r.Keep = e.Dir, e.ServiceName, e.Keep
@@ -243,8 +241,7 @@ func (d *Dir) PathOf(name string) string {
 	return name
 }
 
-// Local returns the names of the local directories from the nearest folder down to d, nil if d is not
-// one of them.
+// Local returns the names of the local directories from the nearest folder down to d, nil if d is not one of them.
 func (d *Dir) Local() []string {
 	if d.Kind() != LocalDir {
 		return nil
@@ -361,8 +358,7 @@ func (d *Dir) LeafOf(e *Entry) *Leaf {
 	return f
 }
 
-// InoOf returns the inode number of a file's entry. It makes no file if the number follows from the
-// document's id.
+// InoOf returns the inode number of a file's entry. It makes no file if the number follows from the document's id.
 func (d *Dir) InoOf(e *Entry) uint64 {
 	if f := e.File.Load(); f != nil {
 		return f.Ino
@@ -432,8 +428,7 @@ func (s *nameSet) noteOrigin(docs []archive.Document, packed cache.Packed) {
 	}
 }
 
-// Compact replaces the expanded documents by their packed listing and their names, if nothing would
-// be lost.
+// Compact replaces the expanded documents by their packed listing and their names, if nothing would be lost.
 func (d *Dir) Compact() {
 	d.Mu.Lock()
 	defer d.Mu.Unlock()
@@ -517,9 +512,8 @@ func (d *Dir) asking() remote.Distrust {
 	return remote.Distrust{Doubts: d.doubts, Changes: d.changes.Load()}
 }
 
-// AmendLocked notes what was done here to a document of the directory, when that is certain: doc is what the
-// document is now, nil if the directory does not have it any more. The listing gets it, and is trusted for as
-// long as before.
+// AmendLocked notes what was done here to a document of the directory, when that is certain: doc is what the document
+// is now, nil if the directory does not have it any more. The listing gets it, and is trusted for as long as before.
 // +checklocks:d.Mu
 func (d *Dir) AmendLocked(id archive.ID, doc *archive.Document) {
 	d.Tree.Service.Amend(d.ID(), id, doc)

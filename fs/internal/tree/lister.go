@@ -179,8 +179,7 @@ func (t *Tree) listFolders(ctx context.Context, d *Dir) error {
 	return nil
 }
 
-// mergedOf returns the Merged of the listing e. A stale one, which stands in while the service is
-// away, is not trusted.
+// mergedOf returns the Merged of the listing e. A stale one, which stands in while the service is away, is not trusted.
 func mergedOf[V any](e cache.Entry[V], when remote.Distrust) Merged {
 	m := Merged{Serial: e.Serial, Fetched: e.Fetched, Known: true, asked: when}
 	if e.Stale {
@@ -288,8 +287,7 @@ func FindDocument(docs []archive.Document, id archive.ID) *archive.Document {
 	return nil
 }
 
-// gone handles an error of a listing. If the service does not have the folder any more, its parent is
-// distrusted.
+// gone handles an error of a listing. If the service does not have the folder any more, its parent is distrusted.
 func (t *Tree) gone(d *Dir, err error) error {
 	if archive.KindOf(err) == archive.KindNotFound {
 		if parent, name := d.Place(); parent != nil {
@@ -389,9 +387,8 @@ func (*Tree) Subfolder(d *Dir, id archive.ID) *Dir {
 	return nil
 }
 
-// mergeFolders merges a listing of the sub-folders: new ones get names, by ascending id; known ones keep
-// theirs unless renamed at the service; missing ones are removed. It returns the names that the kernel
-// may have cached wrongly.
+// mergeFolders merges a listing of the sub-folders: new ones get names, by ascending id; known ones keep theirs unless
+// renamed at the service; missing ones are removed. It returns the names that the kernel may have cached wrongly.
 func (t *Tree) mergeFolders(d *Dir, list []archive.Folder, m Merged, free bool) (stale []string) {
 	list = append([]archive.Folder(nil), list...)
 	sort.Slice(list, func(i, j int) bool { return list[i].ID < list[j].ID })
@@ -441,8 +438,7 @@ func (t *Tree) mergeFolders(d *Dir, list []archive.Folder, m Merged, free bool) 
 	return stale
 }
 
-// dropGoneLocked removes entries that a listing lacks, before new ones get names, and returns their
-// names.
+// dropGoneLocked removes entries that a listing lacks, before new ones get names, and returns their names.
 // +checklocks:d.Mu
 func (t *Tree) dropGoneLocked(d *Dir, known *idIndex, there map[archive.ID]bool) (stale []string) {
 	now := InstantOf(t.Service.Now())

@@ -1,6 +1,5 @@
-// Package tree is the model of the directories: which names each of them shows, and for what.
-// Directories are filled from the listings of the archive service. An entry keeps its name until it is
-// renamed.
+// Package tree is the model of the directories: which names each of them shows, and for what. Directories are filled
+// from the listings of the archive service. An entry keeps its name until it is renamed.
 //
 // It knows neither FUSE nor HTTP. Config.Staged is what waits on this machine to be archived.
 package tree
@@ -18,11 +17,10 @@ import (
 	"github.com/archivefs/archivefs/fs/internal/names"
 )
 
-// A listed document takes several times the memory of its packed listing: its fields, an entry, a
-// place in each index. A walk that only reads names would leave most of a large archive in memory
-// in this expanded form. So a directory is compacted when a walk leaves it, unless somebody looked at
-// one of its documents: it keeps only the shown names and the packed listing, which it shares with the
-// cache of listings. The next access expands it, with the very same names.
+// A listed document takes several times the memory of its packed listing: its fields, an entry, a place in each index.
+// A walk that only reads names would leave most of a large archive in memory in this expanded form. So a directory is
+// compacted when a walk leaves it, unless somebody looked at one of its documents: it keeps only the shown names and
+// the packed listing, which it shares with the cache of listings. The next access expands it, with the very same names.
 
 // origin is the listing that the documents of a directory come from.
 type origin struct {
@@ -392,14 +390,12 @@ func (s *nameSet) touch() {
 	s.Version++
 }
 
-// A document whose shown name has an added extension can also be looked up by its plain name, unless
-// something is shown under that: a program that copies the same files again after a fresh mount
-// (rsync -a) finds what is archived. Listings contain it once. The plain names are indexed, because
-// programs look up many names that do not exist.
+// A document whose shown name has an added extension can also be looked up by its plain name, unless something is shown
+// under that: a program that copies the same files again after a fresh mount (rsync -a) finds what is archived.
+// Listings contain it once. The plain names are indexed, because programs look up many names that do not exist.
 
-// Reach returns the entry of a name or plain name, or of one that looks the same; nil without one. Of
-// several documents with one plain name it is the first; while that one is hidden, no other takes its
-// place.
+// Reach returns the entry of a name or plain name, or of one that looks the same; nil without one. Of several documents
+// with one plain name it is the first; while that one is hidden, no other takes its place.
 func (s *nameSet) Reach(name string) *Entry { return s.inAnyForm(name, s.reachExact) }
 
 func (s *nameSet) reachExact(name string) *Entry {
@@ -412,9 +408,8 @@ func (s *nameSet) reachExact(name string) *Entry {
 	return nil
 }
 
-// Two names that look the same are one, although the archive may have both: then each finds its own entry.
-// Names are compared in their composed form. Nearly all are composed already, so only the others are
-// indexed.
+// Two names that look the same are one, although the archive may have both: then each finds its own entry. Names are
+// compared in their composed form. Nearly all are composed already, so only the others are indexed.
 
 // inAnyForm returns what find has for a name, else for one that looks the same, or is shown under it.
 func (s *nameSet) inAnyForm(name string, find func(string) *Entry) *Entry {

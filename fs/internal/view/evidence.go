@@ -77,9 +77,8 @@ func (r *Representations) wantsEvidence() bool {
 	return failing.IsZero() || r.Now().Sub(failing) >= r.Pause
 }
 
-// probe finds the best representation of the first document. If that is not the best of all, it
-// also checks the others, because the first may be broken. If that takes too long, the first one
-// counts.
+// probe finds the best representation of the first document. If that is not the best of all, it also checks the others,
+// because the first may be broken. If that takes too long, the first one counts.
 func (r *Representations) probe(ctx context.Context, docs []archive.ID) {
 	best := r.used()
 	if best == 0 {
@@ -131,8 +130,7 @@ func (r *Representations) confirm(ctx context.Context, docs []archive.ID, best a
 	r.evidence.end(time.Time{})
 }
 
-// unanswered records that a document could not be checked. While the service is away the earlier
-// choice stays.
+// unanswered records that a document could not be checked. While the service is away the earlier choice stays.
 func (r *Representations) unanswered(doc archive.ID, err error) {
 	r.Log.Debugf("find out what the service has: %v", err)
 	r.evidence.missed(doc)
@@ -141,8 +139,7 @@ func (r *Representations) unanswered(doc archive.ID, err error) {
 	}
 }
 
-// bestOf returns the best representation of a document. It only checks those that are better than
-// fallback.
+// bestOf returns the best representation of a document. It only checks those that are better than fallback.
 func (r *Representations) bestOf(ctx context.Context, doc archive.ID, fallback archive.Representation) (archive.Representation, error) {
 	for rep := archive.Original; rep < fallback; rep++ {
 		if r.evidence.knows(rep, doc) {
@@ -259,9 +256,8 @@ func (e *evidence) failing() time.Time {
 	return e.gaveUp
 }
 
-// candidates returns at most three documents of a listing to check: the first, and two far from it,
-// which are less likely broken for the same reason. The one that could not be checked last time
-// comes last.
+// candidates returns at most three documents of a listing to check: the first, and two far from it, which are less
+// likely broken for the same reason. The one that could not be checked last time comes last.
 func (e *evidence) candidates(docs []archive.Document) []archive.ID {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -22,9 +22,8 @@ const (
 	maxSilent = 4
 )
 
-// sizePerPage is a generous guess at the bytes of a page (a colour scan), for documents of unknown
-// length. Open corrects a length that is too large; one that is too small would truncate the
-// document.
+// sizePerPage is a generous guess at the bytes of a page (a colour scan), for documents of unknown length. Open
+// corrects a length that is too large; one that is too small would truncate the document.
 const sizePerPage = 2 << 20
 
 // Estimate returns a length in bytes for a document of unknown length.
@@ -32,8 +31,7 @@ func Estimate(doc *archive.Document) int64 {
 	return int64(max(doc.Pages, 1)+1) * sizePerPage
 }
 
-// Lengths requests the lengths of documents that are not in listings. It is safe for concurrent
-// use.
+// Lengths requests the lengths of documents that are not in listings. It is safe for concurrent use.
 type Lengths struct {
 	*Representations
 	// Facts keeps the lengths of archived documents.
@@ -172,9 +170,8 @@ func (l *FolderLengths) pausedLocked(rep archive.Representation) time.Duration {
 	return max(everywhere, l.gaveUp.Add(l.all.Pause).Sub(l.all.Now()))
 }
 
-// Learn requests the length of a document, and prefetches those of the next listed documents that
-// were not requested yet. It returns with the answer, after lengthPatience, or when ctx is done. It
-// never downloads contents.
+// Learn requests the length of a document, and prefetches those of the next listed documents that were not requested
+// yet. It returns with the answer, after lengthPatience, or when ctx is done. It never downloads contents.
 func (l *FolderLengths) Learn(ctx context.Context, doc *archive.Document, listed Listed) {
 	rep := l.all.Of(doc.ID)
 	if rep == archive.Data {
@@ -234,8 +231,7 @@ func (l *FolderLengths) isKnown(doc *archive.Document) bool {
 	return ok
 }
 
-// askLocked sends one HEAD in the background. The client limits how many are in flight. The caller
-// holds mu.
+// askLocked sends one HEAD in the background. The client limits how many are in flight. The caller holds mu.
 //
 // +checklocks:l.mu
 func (l *FolderLengths) askLocked(doc *archive.Document) {

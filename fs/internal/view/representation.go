@@ -91,8 +91,7 @@ func (r *Representations) Of(doc archive.ID) archive.Representation {
 	return best
 }
 
-// Settled reports whether the representation of documents is known, and so which one the listed
-// length belongs to.
+// Settled reports whether the representation of documents is known, and so which one the listed length belongs to.
 func (r *Representations) Settled() bool { return r.Mode != Auto || r.auto.Load() != 0 }
 
 // Found records that a document has a representation, and none of those before it in Order.
@@ -106,8 +105,7 @@ func (r *Representations) Lacks(rep archive.Representation, doc archive.ID) {
 	r.evidence.lacks(rep, doc)
 }
 
-// AsBefore restores the last choice while the service is away: names and cached contents depend on
-// it.
+// AsBefore restores the last choice while the service is away: names and cached contents depend on it.
 func (r *Representations) AsBefore() {
 	if r.Settled() || r.Kept == nil {
 		return
@@ -138,8 +136,7 @@ func (r *Representations) choose(rep archive.Representation) {
 	}
 }
 
-// Extension returns the extension that is added to a document without one, by its content. It may
-// be empty.
+// Extension returns the extension that is added to a document without one, by its content. It may be empty.
 func (r *Representations) Extension(doc *archive.Document) string {
 	switch r.Order()[0] {
 	case archive.PDF:
@@ -154,8 +151,7 @@ func (r *Representations) Extension(doc *archive.Document) string {
 	return extensionOf(doc.ContentType)
 }
 
-// extensionOf returns the extension of a media type, the same on every machine; empty if none is
-// known.
+// extensionOf returns the extension of a media type, the same on every machine; empty if none is known.
 func extensionOf(contentType string) string {
 	t, _, err := mime.ParseMediaType(contentType)
 	if err != nil && !errors.Is(err, mime.ErrInvalidMediaParameter) {

@@ -1,13 +1,11 @@
-// Package blob stores contents by their SHA-256: Files in a directory, Bucket in one with the S3
-// interface.
+// Package blob stores contents by their SHA-256: Files in a directory, Bucket in one with the S3 interface.
 //
-// A content is added in two steps. Stage takes it into memory, or a larger one into a temporary file,
-// and hashes it, so that its digest is known and its bytes can be inspected before it is stored. Publish
-// then makes it durable under its digest, alone or with others. Files syncs and renames it, and syncs the
-// directory; Bucket sends it, and S3 compares it with its digest. A crash leaves nothing, a temporary file
-// (swept by the next OpenFiles, or by Walk), parts of a large object (removed by Walk), or a complete
-// content.
-// Contents never change, so equal ones are stored once and may be read without a lock.
+// A content is added in two steps. Stage takes it into memory, or a larger one into a temporary file, and hashes it, so
+// that its digest is known and its bytes can be inspected before it is stored. Publish then makes it durable under its
+// digest, alone or with others. Files syncs and renames it, and syncs the directory; Bucket sends it, and S3 compares
+// it with its digest. A crash leaves nothing, a temporary file (swept by the next OpenFiles, or by Walk), parts of a
+// large object (removed by Walk), or a complete content. Contents never change, so equal ones are stored once and may
+// be read without a lock.
 //
 // If the service of a Bucket does not answer, the error is an archive.Error of KindUnreachable.
 package blob
@@ -98,8 +96,7 @@ func (m *moving) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// defaultTimeout is how long a request to a store may make too little progress before it is
-// repeated.
+// defaultTimeout is how long a request to a store may make too little progress before it is repeated.
 const defaultTimeout = 20 * time.Second
 
 // Address is the location of a bucket. It contains no secrets.
@@ -117,9 +114,8 @@ type Address struct {
 	Timeout time.Duration
 }
 
-// ParseAddress reads
-// s3://BUCKET[/PREFIX][?endpoint=URL&region=NAME&path-style=BOOL&timeout=DURATION]. Without a
-// region it takes that of the environment, like other programs for S3.
+// ParseAddress reads s3://BUCKET[/PREFIX][?endpoint=URL&region=NAME&path-style=BOOL&timeout=DURATION]. Without a region
+// it takes that of the environment, like other programs for S3.
 func ParseAddress(text string) (Address, error) {
 	u, err := url.Parse(text)
 	if err != nil || u.Scheme != "s3" || u.Host == "" {

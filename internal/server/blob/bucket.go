@@ -284,8 +284,7 @@ func (b *Bucket) abort(ctx context.Context, key, id string) error {
 }
 
 const (
-	// drained is how many bytes of an unneeded answer are read, so that its connection can be
-	// reused.
+	// drained is how many bytes of an unneeded answer are read, so that its connection can be reused.
 	drained = 64 << 10
 	// streams is how many requests a reader with random access may cost, unless it was opened for a
 	// part. After that it gets a copy of the content in a temporary file.
@@ -314,8 +313,7 @@ type object struct {
 	copy  *os.File      // a copy of the content, for random access
 }
 
-// Open opens a content for reading. The error is ErrMissing if there is none. The reader needs ctx
-// until it is closed.
+// Open opens a content for reading. The error is ErrMissing if there is none. The reader needs ctx until it is closed.
 func (b *Bucket) Open(ctx context.Context, digest string) (io.ReadSeekCloser, error) {
 	return b.OpenPart(ctx, digest, Whole)
 }

@@ -24,8 +24,7 @@ const (
 	abandoned = 24 * time.Hour
 )
 
-// Files stores contents in one directory, in 256 sub-directories by the first two digits of the
-// digest.
+// Files stores contents in one directory, in 256 sub-directories by the first two digits of the digest.
 type Files struct {
 	*staging
 	dir    string
@@ -241,16 +240,14 @@ func (f *Files) Check(context.Context) error {
 // claim is the file with the id of the owner. Its name is no digest, so it is not taken for a content.
 const claim = "archive-id"
 
-// ErrForeign says that the contents belong to another archive. This one would remove those that it
-// does not know.
+// ErrForeign says that the contents belong to another archive. This one would remove those that it does not know.
 var ErrForeign = errors.New("it holds the contents of another archive, with another database")
 
 // ErrUnclaimed says that no archive has ever stored contents there.
 var ErrUnclaimed = errors.New("it does not hold the contents of this archive, which has documents already: there is no " + claim + " in it; " +
 	"name the bucket, or the directory, where its contents are")
 
-// unclaimed is ErrUnclaimed, with how to restore a lost claim: its path, and the id in it, which is
-// no secret.
+// unclaimed is ErrUnclaimed, with how to restore a lost claim: its path, and the id in it, which is no secret.
 func unclaimed(place, what, id string) error {
 	return fmt.Errorf("%s: %w; if they are certainly here, and only %s was lost, make %s with the text %s, then run archivefs admin verify to check each of them",
 		place, ErrUnclaimed, claim, what, id)
@@ -355,8 +352,7 @@ type Hold struct {
 	lock  *os.File
 }
 
-// HoldFiles starts to hold the contents in dir, which other processes may use. Only one can hold at
-// a time.
+// HoldFiles starts to hold the contents in dir, which other processes may use. Only one can hold at a time.
 func HoldFiles(dir string) (*Hold, error) {
 	f := ViewFiles(dir)
 	for tries := 0; ; tries++ {

@@ -35,9 +35,8 @@ const (
 // staging receives small contents into memory, others into temporary files in one directory.
 type staging struct {
 	dir string
-	// named says that the files are renamed to their final place: they have a name, and writeback
-	// starts early. Files without a name disappear with their descriptor, so there is nothing to
-	// sweep.
+	// named says that the files are renamed to their final place: they have a name, and writeback starts early. Files
+	// without a name disappear with their descriptor, so there is nothing to sweep.
 	named  bool
 	chunks sync.Pool    // of *[chunk]byte
 	held   atomic.Int32 // contents in memory

@@ -18,8 +18,7 @@ const (
 	together = 64
 	// togetherBytes is from how many bytes on fewer contents are published.
 	togetherBytes = 64 << 20
-	// inBucketAbreast is how many contents are copied at a time from or to a bucket, to hide its
-	// latency.
+	// inBucketAbreast is how many contents are copied at a time from or to a bucket, to hide its latency.
 	inBucketAbreast = 8
 )
 

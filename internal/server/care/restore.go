@@ -192,9 +192,8 @@ func ViewBackup(ctx context.Context, dir string) (*Archive, error) {
 	return withFiles(opened, dir, err)
 }
 
-// toShared makes an archive for several services: contents first, then the database in one
-// transaction, so that no row lacks its content. Until then the database says that it is
-// incomplete.
+// toShared makes an archive for several services: contents first, then the database in one transaction, so that no row
+// lacks its content. Until then the database says that it is incomplete.
 func (r restoring) toShared(ctx context.Context, to Place) (err error) {
 	scratch, err := newScratch()
 	if err != nil {
@@ -259,9 +258,8 @@ func (r restoring) measure(ctx context.Context, opened *store.Store, scratch *sc
 	return scratch.want(min(r.done.Bytes, togetherBytes+extent.Largest)) // contents pass through the directory
 }
 
-// claim assigns the contents to the restored archive. If this place is not claimed yet, the archive
-// first gets a new id: an interrupted attempt may have left incomplete contents at another place
-// under the current one.
+// claim assigns the contents to the restored archive. If this place is not claimed yet, the archive first gets a new
+// id: an interrupted attempt may have left incomplete contents at another place under the current one.
 func claim(ctx context.Context, contents shared, target *store.Restoring) error {
 	err := contents.Claimed(ctx, target.ID)
 	if errors.Is(err, blob.ErrUnclaimed) {

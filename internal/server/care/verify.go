@@ -24,17 +24,14 @@ import (
 type Verification struct {
 	// Fast checks that contents exist and their sizes, and does not read them.
 	Fast bool
-	// Grace is the age from which an unused content is an orphan. Services publish contents before
-	// they refer to them.
+	// Grace is the age from which an unused content is an orphan. Services publish contents before they refer to them.
 	Grace time.Duration
 	// Settle is the longest time between a change and the removal that follows it: findings are
 	// checked again after that time. 0 is a second.
 	Settle time.Duration
-	// RemoveOrphans removes orphans; the Store must be writable, and nobody else may use it if it
-	// is SQLite.
+	// RemoveOrphans removes orphans; the Store must be writable, and nobody else may use it if it is SQLite.
 	RemoveOrphans bool
-	// Found is called for each finding, by one goroutine at a time. Its error ends the
-	// verification.
+	// Found is called for each finding, by one goroutine at a time. Its error ends the verification.
 	Found func(Finding) error
 	// Seen, if set, counts contents and bytes as they are read.
 	Seen *Progress
@@ -78,10 +75,9 @@ type verifying struct {
 	result Verified // +checklocks:mu
 }
 
-// Verify compares every row with its content and every content with its name, and checks the rules
-// for rows. Its memory does not grow with the archive, and no read of the database lasts longer
-// than a pass over one table. It returns an error if it cannot read something, unless that is the
-// damage.
+// Verify compares every row with its content and every content with its name, and checks the rules for rows. Its memory
+// does not grow with the archive, and no read of the database lasts longer than a pass over one table. It returns an
+// error if it cannot read something, unless that is the damage.
 func (a *Archive) Verify(ctx context.Context, how Verification) (Verified, error) {
 	if how.Seen == nil {
 		how.Seen = &Progress{}
@@ -197,8 +193,7 @@ func (v *verifying) orphans(ctx context.Context) error {
 	return judge()
 }
 
-// judge checks suspected orphans again: a service may have started to use them, or be about to
-// remove them.
+// judge checks suspected orphans again: a service may have started to use them, or be about to remove them.
 func (v *verifying) judge(ctx context.Context, suspects []string) error {
 	if len(suspects) == 0 {
 		return nil

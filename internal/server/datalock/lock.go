@@ -1,5 +1,4 @@
-// Package datalock lets one process at a time use a data directory, and records whether the last
-// one ended in order.
+// Package datalock lets one process at a time use a data directory, and records whether the last one ended in order.
 package datalock
 
 import (

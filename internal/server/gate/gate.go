@@ -1,10 +1,8 @@
-// Package gate authenticates requests by the credentials in the database: API keys, and users with
-// passwords.
+// Package gate authenticates requests by the credentials in the database: API keys, and users with passwords.
 //
-// It guarantees that a revoked key or a removed or changed user is accepted for freshFor at most,
-// whatever process made the change; that neither the answer nor its time reveals to the holder of a
-// key which users exist; that only a few passwords are checked at a time; and that repeated failures
-// of one client do not lock out others.
+// It guarantees that a revoked key or a removed or changed user is accepted for freshFor at most, whatever process made
+// the change; that neither the answer nor its time reveals to the holder of a key which users exist; that only a few
+// passwords are checked at a time; and that repeated failures of one client do not lock out others.
 //
 // A key is a random text of 130 bits, so its SHA-256 is stored: a slower hash would only protect
 // texts that can be guessed, and it would have to be computed for every request. Passwords are chosen
@@ -258,8 +256,7 @@ func (g *Gate) key(ctx context.Context, shown string) (store.Key, error) {
 	return key, nil
 }
 
-// used records the use of a key in the database, at most once in noteEvery. The request does not
-// wait for it.
+// used records the use of a key in the database, at most once in noteEvery. The request does not wait for it.
 func (g *Gate) used(ctx context.Context, key store.Key) {
 	now := g.now()
 	if now.Sub(key.Used) < noteEvery || !g.note(key.ID, now) {

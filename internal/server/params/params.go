@@ -167,8 +167,7 @@ func (p *Params) List(name string) []string {
 	return items
 }
 
-// Pairs returns the entries of a list of assignments, and those given as parameters of their own,
-// name[key]=value.
+// Pairs returns the entries of a list of assignments, and those given as parameters of their own, name[key]=value.
 func (p *Params) Pairs(name string) []archive.KeyValue {
 	pairs, err := splitPairs(p.joined(name))
 	p.check(name, err)
@@ -198,8 +197,7 @@ func (p *Params) texts(name string) []string {
 	return p.Values[name]
 }
 
-// After returns the first second after a date (the whole day), or after a date with time; zero when
-// absent.
+// After returns the first second after a date (the whole day), or after a date with time; zero when absent.
 func (p *Params) After(name string, location *time.Location) time.Time {
 	if !p.Has(name) {
 		return time.Time{}
@@ -231,8 +229,7 @@ var (
 	errNoKey    = errors.New("an entry has an empty key")
 )
 
-// splitList returns the items of a list without surrounding blanks, empty items and
-// repetitions.
+// splitList returns the items of a list without surrounding blanks, empty items and repetitions.
 func splitList(s string) ([]string, error) {
 	fields, err := split(s, separator)
 	if err != nil {
@@ -247,8 +244,7 @@ func splitList(s string) ([]string, error) {
 	return items.List, nil
 }
 
-// splitPairs returns the entries of "key1=value1,key2=value2". For a repeated key the last value
-// counts.
+// splitPairs returns the entries of "key1=value1,key2=value2". For a repeated key the last value counts.
 func splitPairs(s string) ([]archive.KeyValue, error) {
 	fields, err := split(s, separator)
 	if err != nil {

@@ -27,8 +27,7 @@ type Progress struct {
 	control       *http.ResponseController
 }
 
-// New begins to watch. It removes the deadline that Finish left on the connection after the previous
-// answer.
+// New begins to watch. It removes the deadline that Finish left on the connection after the previous answer.
 func New(w http.ResponseWriter, r *http.Request, limit time.Duration) *Progress {
 	control := http.NewResponseController(w)
 	p := &Progress{control: control, HTTP1: r.ProtoMajor < 2, Limit: limit}

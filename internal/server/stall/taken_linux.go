@@ -6,9 +6,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// acknowledged returns a function for the number of bytes that the other end of a connection has
-// acknowledged. Written bytes would say less: the kernel buffers megabytes of them, and makes room in
-// large steps.
+// acknowledged returns a function for the number of bytes that the other end of a connection has acknowledged. Written
+// bytes would say less: the kernel buffers megabytes of them, and makes room in large steps.
 func acknowledged(conn *net.TCPConn) func() int64 {
 	raw, err := conn.SyscallConn()
 	if err != nil {

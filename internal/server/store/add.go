@@ -11,11 +11,10 @@ import (
 	"github.com/archivefs/archivefs/archive"
 )
 
-// AddDocuments adds the documents of one upload, in order, all or none, and returns their ids. With
-// reuse the external id is an idempotency key: if the first one's folder has a document with the same
-// external id and the same uploaded content, nothing is added and its id is returned. For an inbox,
-// documents that were archived from it count, too: a client that repeats an upload because the answer
-// was lost does not know that its document was archived.
+// AddDocuments adds the documents of one upload, in order, all or none, and returns their ids. With reuse the external
+// id is an idempotency key: if the first one's folder has a document with the same external id and the same uploaded
+// content, nothing is added and its id is returned. For an inbox, documents that were archived from it count, too: a
+// client that repeats an upload because the answer was lost does not know that its document was archived.
 func (a Archive) AddDocuments(ctx context.Context, documents []Document, reuse bool) (ids []archive.ID, err error) {
 	err = a.change(ctx, func(e edit) error {
 		ids = nil
@@ -49,8 +48,7 @@ const selectLeft = `SELECT document.id FROM document JOIN audit ON audit.documen
 	WHERE digest = ? AND external_id || '' = ? AND +document.tenant = ? AND coalesce(source, digest) = ?
 	AND audit.folder = ? AND action = 'archive' ORDER BY document.id LIMIT 1`
 
-// known returns the document of an earlier upload with the same external id, content and folder, 0 if
-// there is none.
+// known returns the document of an earlier upload with the same external id, content and folder, 0 if there is none.
 func (e edit) known(ctx context.Context, d Document) (archive.ID, error) {
 	source := cmp.Or(d.Source, d.Digest)
 	if err := e.engine.lock(ctx, e, fmt.Sprintf("external id %d %s", d.Folder, d.ExternalID)); err != nil {
@@ -137,9 +135,8 @@ func (e edit) group(ctx context.Context, ids []archive.ID) error {
 	return nil
 }
 
-// group makes changes of a database with one connection for writing. Those that arrive during a commit
-// share the next transaction, and so its sync: each has a savepoint of its own, so that one that fails
-// takes none of the others along.
+// group makes changes of a database with one connection for writing. Those that arrive during a commit share the next
+// transaction, and so its sync: each has a savepoint of its own, so that one that fails takes none of the others along.
 type group struct {
 	mu sync.Mutex
 	// busy says that a transaction is under way.

@@ -20,9 +20,8 @@ type Target struct {
 	At       time.Time
 }
 
-// ArchiveDocument archives an inbox document: it is removed, and a new document with an id of its own
-// is added to the target folder. The error is KindConflict for a document that is not in an inbox,
-// KindInvalid for a target that is.
+// ArchiveDocument archives an inbox document: it is removed, and a new document with an id of its own is added to the
+// target folder. The error is KindConflict for a document that is not in an inbox, KindInvalid for a target that is.
 func (a Archive) ArchiveDocument(ctx context.Context, id archive.ID, t Target) (made archive.ID, err error) {
 	err = a.change(ctx, func(e edit) error {
 		d, err := e.inboxDocument(ctx, id, archive.KindConflict)

@@ -15,8 +15,7 @@ type table struct {
 	name string
 	// key has the columns of the primary key.
 	key string
-	// given says that the engine assigns the ids; lasting, that it must never reuse one, because
-	// others may know it.
+	// given says that the engine assigns the ids; lasting, that it must never reuse one, because others may know it.
 	given, lasting bool
 	columns        []string
 	// without are rows that belong to the place of an archive, and not to the archive.
@@ -25,10 +24,9 @@ type table struct {
 	anew map[string]string
 }
 
-// tables are all tables of an archive, in an order in which rows follow those that they refer to.
-// Everything else in a database is derived: the search indexes (content_index, said_index and
-// indexed_to of SQLite; words and stems of PostgreSQL's content), which a service makes anew, and the marks
-// of transactions (change_mark).
+// tables are all tables of an archive, in an order in which rows follow those that they refer to. Everything else in a
+// database is derived: the search indexes (content_index, said_index and indexed_to of SQLite; words and stems of
+// PostgreSQL's content), which a service makes anew, and the marks of transactions (change_mark).
 func tables() []table {
 	return []table{
 		{name: "tenant", key: "id", given: true, lasting: true, columns: []string{"id", "cloud_id", "name"}},
@@ -173,8 +171,7 @@ func (postgres) copyTo(ctx context.Context, from *pool, file string) error {
 	return errors.Join(err, snapshot.Rollback(), to.db.Close())
 }
 
-// newCopy makes the database of a copy. An incomplete copy is useless after a crash, so nothing waits
-// for the disk.
+// newCopy makes the database of a copy. An incomplete copy is useless after a crash, so nothing waits for the disk.
 func newCopy(ctx context.Context, file string) (*pool, error) {
 	to, err := openPool(file, 1, url.Values{
 		"_pragma": {"journal_mode(OFF)", "synchronous(OFF)", "cache_size(-65536)", "foreign_keys(1)"},

@@ -146,8 +146,7 @@ func (a Archive) Annotations(ctx context.Context, id archive.ID) ([]Note, []Stam
 	return notes, stamps, nil
 }
 
-// UploadedWith returns the ids of the other documents of the same upload, ascending. Archiving does not
-// separate them.
+// UploadedWith returns the ids of the other documents of the same upload, ascending. Archiving does not separate them.
 func (a Archive) UploadedWith(ctx context.Context, id archive.ID) ([]archive.ID, error) {
 	if _, err := a.Document(ctx, id); err != nil {
 		return nil, err

@@ -29,8 +29,7 @@ func (f *Folder) what() string {
 	return "mandator"
 }
 
-// MaxDepth is how deep folders may be nested, counting the mandator or inbox: clients read no deeper
-// structure.
+// MaxDepth is how deep folders may be nested, counting the mandator or inbox: clients read no deeper structure.
 const MaxDepth = 200
 
 const folderColumns = "id, coalesce(parent, 0), name, inbox, coalesce(user_id, 0)"

@@ -137,8 +137,7 @@ func (e edit) place(ctx context.Context, folder archive.ID, name string) (string
 
 const entryColumns = "id, at, who, coalesce(document, 0), coalesce(former, 0), coalesce(folder, 0), action, key, was, became"
 
-// History returns the last changes of a document, including those from before it was archived, the
-// latest first.
+// History returns the last changes of a document, including those from before it was archived, the latest first.
 func (a Archive) History(ctx context.Context, id archive.ID, limit int) ([]Entry, error) {
 	return a.entries(ctx, `WITH RECURSIVE line (id) AS (
 		SELECT CAST(? AS BIGINT) UNION

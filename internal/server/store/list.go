@@ -44,9 +44,8 @@ const (
 	slim  = 4 << 10 // bytes of keywords and metadata; a document that has more is read alone
 )
 
-// List calls each for the documents by ascending id. The ids are chosen when List begins; documents that
-// are removed meanwhile are left out. The error for an unknown folder is KindNotFound, before each is
-// called.
+// List calls each for the documents by ascending id. The ids are chosen when List begins; documents that are removed
+// meanwhile are left out. The error for an unknown folder is KindNotFound, before each is called.
 func (a Archive) List(ctx context.Context, q Query, each func(Listed) error) error {
 	if _, err := a.Folder(ctx, q.Folder); err != nil {
 		return err
@@ -105,8 +104,7 @@ const (
 		SELECT id FROM down) AND created >= ? ORDER BY id + 0`
 )
 
-// chosen reads only the index. The caller has checked that the folder is the tenant's; then so is
-// everything in it.
+// chosen reads only the index. The caller has checked that the folder is the tenant's; then so is everything in it.
 func (a Archive) chosen(ctx context.Context, q Query) ([]archive.ID, error) {
 	from := int64(-1 << 62)
 	if !q.From.IsZero() {
@@ -161,8 +159,7 @@ func listedOf(lines string) (d Listed, rest string, err error) {
 	return d, rest, nil
 }
 
-// listed reads documents by ascending id, except those that have more than most bytes of keywords and
-// metadata.
+// listed reads documents by ascending id, except those that have more than most bytes of keywords and metadata.
 func (a Archive) listed(ctx context.Context, most int, ids ...archive.ID) (lines string, err error) {
 	wanted, err := encode(ids)
 	if err == nil {

@@ -254,8 +254,7 @@ func (postgres) begin(ctx context.Context, tx changing) (mark string, err error)
 }
 
 var (
-	// errRolledBack says that the connection was lost during a commit, and that the transaction was
-	// rolled back.
+	// errRolledBack says that the connection was lost during a commit, and that the transaction was rolled back.
 	errRolledBack = errors.New("the connection was lost before the commit")
 	// errUncertain says that the outcome of a transaction is unknown.
 	errUncertain = errors.New("it is unknown whether the change was made; check before making it again")
@@ -287,9 +286,8 @@ func (e postgres) settle(ctx context.Context, db *sql.DB, mark string, failed er
 
 func (postgres) several() bool { return true }
 
-// The locks are advisory locks, which PostgreSQL releases when their transaction ends, in whatever way.
-// Each is a 64-bit number. A collision of two names is very unlikely, and would only make somebody
-// wait.
+// The locks are advisory locks, which PostgreSQL releases when their transaction ends, in whatever way. Each is a
+// 64-bit number. A collision of two names is very unlikely, and would only make somebody wait.
 
 func (postgres) lock(ctx context.Context, tx session, name string) error {
 	_, err := single[int](ctx, tx, "lock", "SELECT count(pg_advisory_xact_lock(?))", number(name))

@@ -11,8 +11,7 @@ import (
 	"github.com/archivefs/archivefs/archive"
 )
 
-// Search selects the documents that fulfil all its conditions. Texts are compared without regard to
-// case.
+// Search selects the documents that fulfil all its conditions. Texts are compared without regard to case.
 type Search struct {
 	// All, One and None are texts of which all, at least one, or none occur in the name, a
 	// keyword, a document type, a metadata value, the external id, a note or a stamp, or as
@@ -124,8 +123,7 @@ const (
 	hasKeyword = "instr(" + keywordsOf + ", ?) > 0"
 )
 
-// inItem holds if a folded text occurs in the item of a column that starts with begin. There is at most
-// one such item.
+// inItem holds if a folded text occurs in the item of a column that starts with begin. There is at most one such item.
 func inItem(column, begin, text string) condition {
 	rest := "substr(" + column + ", instr(" + column + ", ?) + " + strconv.Itoa(utf8.RuneCountInString(begin)) + ")"
 	return condition{
@@ -204,8 +202,7 @@ func (w *where) mentioned(text string) condition {
 	return holds
 }
 
-// mentionedAnd adds to a condition the weaker one that a text occurs in the metadata, for which there may be
-// an index.
+// mentionedAnd adds to a condition the weaker one that a text occurs in the metadata, for which there may be an index.
 func (w *where) mentionedAnd(text string, holds condition) condition {
 	return every([]condition{w.mentioned(text), holds})
 }

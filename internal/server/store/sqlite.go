@@ -71,8 +71,7 @@ func (s *Store) openFile(ctx context.Context, file string, prepare func(inFile, 
 	return err
 }
 
-// Version changes with every change that is committed to the database, by whichever process; 0 is
-// unknown.
+// Version changes with every change that is committed to the database, by whichever process; 0 is unknown.
 type Version int64
 
 // Version returns the version of the database, 0 in PostgreSQL. What is read after it, and until it
@@ -115,9 +114,8 @@ func (w *watch) close() error {
 	return err
 }
 
-// private creates the file with mode 0600, or sets that mode: SQLite would use 0644, and others may be
-// able to enter the directory. SQLite gives its other files, such as the write-ahead log, the same
-// mode.
+// private creates the file with mode 0600, or sets that mode: SQLite would use 0644, and others may be able to enter
+// the directory. SQLite gives its other files, such as the write-ahead log, the same mode.
 func private(file string) error {
 	f, err := os.OpenFile(file, os.O_RDWR|os.O_CREATE, 0o600) //nolint:gosec // the data directory is the operator's choice
 	if err != nil {
@@ -138,16 +136,14 @@ func openPool(file string, n int, options url.Values) (*pool, error) {
 	return &pool{db: db, engine: inFile{}}, nil
 }
 
-// inFile is SQLite. One process uses the file, and its single connection for writing serializes
-// changes.
+// inFile is SQLite. One process uses the file, and its single connection for writing serializes changes.
 type inFile struct{}
 
 func (inFile) text(query string) string {
 	return strings.TrimSuffix(strings.TrimSuffix(query, skipLocked), forUpdate)
 }
 
-// migrate does each step in a transaction of its own. The version is kept in SQLite's
-// user_version.
+// migrate does each step in a transaction of its own. The version is kept in SQLite's user_version.
 func (e inFile) migrate(ctx context.Context, p *pool) error {
 	_, steps, err := e.lacks(ctx, p)
 	if err != nil {

@@ -255,8 +255,7 @@ type engine interface {
 	copyTo(ctx context.Context, from *pool, file string) error
 }
 
-// migrations are the steps of each engine, numbered by the resulting version. The same number means
-// the same schema.
+// migrations are the steps of each engine, numbered by the resulting version. The same number means the same schema.
 //
 //go:embed migrations
 var migrations embed.FS

@@ -9,8 +9,7 @@ import (
 // Index is the search index of all tenants: the texts of contents, and the metadata of documents.
 type Index struct{ *database }
 
-// Unindexed is a content whose text is to be added to the index. It is claimed by one process for some
-// time.
+// Unindexed is a content whose text is to be added to the index. It is claimed by one process for some time.
 type Unindexed struct {
 	Digest      string
 	ContentType string
@@ -34,15 +33,13 @@ const (
 )
 
 const (
-	// inHand is how long a claim lasts. Several contents are claimed together; a text takes a minute
-	// at most.
+	// inHand is how long a claim lasts. Several contents are claimed together; a text takes a minute at most.
 	inHand = 30 * time.Minute
 	// maxAttempts is how often extracting a text is tried.
 	maxAttempts = 3
 	// tryAgain is the pause after a failure, times the number of attempts.
 	tryAgain = 5 * time.Minute
-	// latest is longer than any pause: a later due time was set while the clock was ahead, and counts
-	// as due now.
+	// latest is longer than any pause: a later due time was set while the clock was ahead, and counts as due now.
 	latest = 24 * time.Hour
 )
 
@@ -155,8 +152,7 @@ func (i *Index) Texts(ctx context.Context) (map[Reading]int64, error) {
 	}, "SELECT replace(state, 'scan', 'waiting'), count(*) FROM content GROUP BY 1")
 }
 
-// Unread returns at most limit contents after a digest whose text could not be read, or not yet, with the
-// reason.
+// Unread returns at most limit contents after a digest whose text could not be read, or not yet, with the reason.
 func (i *Index) Unread(ctx context.Context, after string, limit int) ([]Reason, error) {
 	return collect(ctx, i.read, "list contents", func(row scanner) (r Reason, err error) {
 		err = row.Scan(&r.Digest, &r.State, &r.Text)

@@ -40,8 +40,7 @@ type Trashed struct {
 	Place   string // its folders and its name, for people; empty while it is being erased
 }
 
-// documentTable and annotationTable have the columns that a row in the trash consists of. Annotations
-// get new ids.
+// documentTable and annotationTable have the columns that a row in the trash consists of. Annotations get new ids.
 func documentTable() table { return tableNamed("document") }
 
 func annotationTable() table {

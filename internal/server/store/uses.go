@@ -11,8 +11,7 @@ import (
 	"github.com/archivefs/archivefs/archive"
 )
 
-// Uses knows what refers to contents, and keeps a content from being removed while a reference to it is
-// added.
+// Uses knows what refers to contents, and keeps a content from being removed while a reference to it is added.
 type Uses struct {
 	*database
 	inUse *pins
@@ -322,8 +321,7 @@ const (
 	holdTimeout = 30 * time.Second
 )
 
-// Hold is a lock between all processes that use a PostgreSQL database. It lasts as long as its
-// connection.
+// Hold is a lock between all processes that use a PostgreSQL database. It lasts as long as its connection.
 type Hold struct {
 	tx     *sql.Tx
 	what   string

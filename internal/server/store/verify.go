@@ -60,8 +60,7 @@ type Holder struct {
 	Size int64  `json:"size"`
 }
 
-// Holders returns at most limit documents, by ascending id, that have a content or the source of a
-// rendition.
+// Holders returns at most limit documents, by ascending id, that have a content or the source of a rendition.
 func (v *Verification) Holders(ctx context.Context, digest string, limit int) (holders []Holder, err error) {
 	var folders []archive.ID
 	holders, err = collect(ctx, v.read, "list holders of content", func(row scanner) (h Holder, err error) {

@@ -193,8 +193,7 @@ func vectorOf(text string) vector {
 	return v
 }
 
-// stemmer finds the Snowball stems of a word both in German and in English, because its language is not
-// known.
+// stemmer finds the Snowball stems of a word both in German and in English, because its language is not known.
 type stemmer struct{ env *snowballstem.Env }
 
 func newStemmer() stemmer { return stemmer{snowballstem.NewEnv("")} }

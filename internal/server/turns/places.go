@@ -17,10 +17,9 @@ type Party struct {
 // Nobody is the party of work that no client asked for.
 var Nobody = Party{Key: -1}
 
-// Places is a fair semaphore: a slow party does not keep others out, because a party that holds many
-// places gets another one only while many are free. With a Portion of 3 one party gets at most three
-// quarters of all places, and the next one three quarters of the rest: it takes four parties that
-// release nothing to occupy 64 places.
+// Places is a fair semaphore: a slow party does not keep others out, because a party that holds many places gets
+// another one only while many are free. With a Portion of 3 one party gets at most three quarters of all places, and
+// the next one three quarters of the rest: it takes four parties that release nothing to occupy 64 places.
 type Places struct {
 	all     int
 	Portion int // a party gets another place while it holds fewer than Portion times the free ones

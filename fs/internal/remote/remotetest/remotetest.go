@@ -11,8 +11,7 @@ import (
 // service is an Archive, under a name that is not one of its methods.
 type service interface{ remote.Archive }
 
-// Folder is a service whose folders all have the same contents. It panics on all requests except
-// listings of folders.
+// Folder is a service whose folders all have the same contents. It panics on all requests except listings of folders.
 type Folder struct {
 	service
 	Docs []archive.Document
