@@ -10,6 +10,11 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/cache"
+	"github.com/archivefs/archivefs/cmd/archivefs/internal/running"
+	"github.com/archivefs/archivefs/fs"
+	"github.com/archivefs/archivefs/internal/metrics"
 	"github.com/archivefs/archivefs/internal/network"
 	"github.com/archivefs/archivefs/internal/notify"
 	"github.com/archivefs/archivefs/internal/power"
@@ -118,4 +123,156 @@ func (s *session) showUploads(token string) {
 			s.log.Warnf("archivefs uploads show: %v", err)
 		}
 	}()
+}
+
+// showMetrics serves --metrics, if set, until the session ends.
+func (s *session) showMetrics(ctx context.Context) error {
+	if s.settings.Metrics == "" {
+		return nil
+	}
+	srv, err := running.ServeMetrics(ctx, s.settings.Metrics, metrics.Source{
+		Families: func() []metrics.Family {
+			status := s.fs.Status()
+			return append(mountFamilies(&status), operationFamily(s.fs.OperationTimes()))
+		},
+		Ready: func() (bool, string) {
+			if away := s.fs.Away(); away != nil {
+				return false, "the archive service is away: " + archive.Printable(away.Text)
+			}
+			return true, ""
+		},
+	}, s.log)
+	if err != nil {
+		return err
+	}
+	s.later(srv.Close)
+	return nil
+}
+
+// mountFamilies are the metrics of a mount. They contain no names of documents or folders.
+func mountFamilies(s *fs.Status) []metrics.Family {
+	up := 1.0
+	if s.Health == fs.HealthAway {
+		up = 0
+	}
+	all := []metrics.Family{
+		running.BuildInfo(s.Version),
+		metrics.One(metrics.Gauge, "archivefs_service_up", "Whether the archive service answers (1) or is away (0).", up),
+	}
+	all = append(all, requestFamilies(s.Requests)...)
+	all = append(all, cacheFamilies(&s.Cache)...)
+	all = append(all, keptFamilies(s.Kept)...)
+	return append(all, uploadFamilies(&s.Uploads)...)
+}
+
+// operationFamily are the times of the kernel's requests. If people wait although these are short, they
+// wait for something else.
+func operationFamily(operations []fs.OperationTimes) metrics.Family {
+	f := metrics.Family{
+		Name: "archivefs_fuse_duration_seconds", Kind: metrics.Times, Labels: []string{"operation"},
+		Help: "Time in which the mount answered requests of the kernel.",
+	}
+	for i := range operations {
+		o := &operations[i]
+		f.Rows = append(f.Rows, metrics.Row{Labels: []string{o.Operation}, Times: metrics.Distribution{
+			Bounds: fs.OperationBounds(), Counts: o.Times[:], Sum: o.Sum,
+		}})
+	}
+	return f
+}
+
+func requestFamilies(requests []archive.OperationStats) []metrics.Family {
+	all := []metrics.Family{
+		{Name: "archivefs_requests_total", Help: "Requests to the archive service, each attempt."},
+		{Name: "archivefs_request_failures_total", Help: "Requests that ended in an error."},
+		{Name: "archivefs_request_repetitions_total", Help: "Requests that repeat a failed one."},
+		{Name: "archivefs_sent_bytes_total", Help: "Bytes of the bodies of requests."},
+		{Name: "archivefs_received_bytes_total", Help: "Bytes of the bodies of answers."},
+		{Name: "archivefs_request_wait_seconds", Help: "Time before requests were sent, until a connection was free.", Kind: metrics.Times},
+		{Name: "archivefs_request_duration_seconds", Help: "Time from then to the head of the answer.", Kind: metrics.Times},
+	}
+	for i := range all {
+		all[i].Labels = []string{"operation"}
+	}
+	for i := range requests {
+		r := &requests[i]
+		for n, value := range []int64{r.Requests, r.Failures, r.Retries, r.Sent, r.Received} {
+			all[n].Rows = append(all[n].Rows, metrics.Row{Labels: []string{r.Operation}, Value: float64(value)})
+		}
+		for n, times := range []metrics.Distribution{{Counts: r.Waits[:], Sum: r.Waited}, {Counts: r.Latency[:], Sum: r.Total}} {
+			times.Bounds = archive.LatencyBounds[:]
+			family := &all[len(all)-2+n]
+			family.Rows = append(family.Rows, metrics.Row{Labels: []string{r.Operation}, Times: times})
+		}
+	}
+	return all
+}
+
+func cacheFamilies(c *fs.CacheStatus) []metrics.Family {
+	hits := metrics.Family{Name: "archivefs_cache_hits_total", Help: "Look-ups answered without asking the service.", Labels: []string{"cache"}}
+	misses := metrics.Family{Name: "archivefs_cache_misses_total", Help: "Look-ups that asked the service, or joined one that did.", Labels: []string{"cache"}}
+	entries := metrics.Family{Name: "archivefs_cache_entries", Help: "What is kept: folders' listings, and documents' contents.", Kind: metrics.Gauge, Labels: []string{"cache"}}
+	add := func(name string, hit, miss uint64, kept int) {
+		hits.Rows = append(hits.Rows, metrics.Row{Labels: []string{name}, Value: float64(hit)})
+		misses.Rows = append(misses.Rows, metrics.Row{Labels: []string{name}, Value: float64(miss)})
+		entries.Rows = append(entries.Rows, metrics.Row{Labels: []string{name}, Value: float64(kept)})
+	}
+	for _, l := range []struct {
+		name  string
+		stats *cache.ListingsStats
+	}{{"folders", &c.Folders}, {"documents", &c.Documents}, {"inboxes", &c.Inboxes}} {
+		add(l.name, l.stats.Hits+l.stats.Ahead, l.stats.Misses, l.stats.Entries)
+	}
+	add("content", c.Content.Hits, c.Content.Misses, c.Content.Files)
+	return []metrics.Family{
+		hits, misses, entries,
+		metrics.One(metrics.Gauge, "archivefs_content_cache_bytes", "Bytes of contents that are kept on disk.", float64(c.Content.Bytes)),
+		metrics.One(metrics.Gauge, "archivefs_content_cache_limit_bytes", "Most bytes of contents that are kept on disk.", float64(c.Content.Limit)),
+	}
+}
+
+// keptFamilies are about what is kept on this machine: zeros if nothing is.
+func keptFamilies(k *fs.KeptStatus) []metrics.Family {
+	if k == nil {
+		k = &fs.KeptStatus{}
+	}
+	family := func(name, help string, here, missing int64) metrics.Family {
+		return metrics.Family{
+			Name: name, Help: help, Kind: metrics.Gauge, Labels: []string{"state"},
+			Rows: []metrics.Row{{Labels: []string{"here"}, Value: float64(here)}, {Labels: []string{"missing"}, Value: float64(missing)}},
+		}
+	}
+	return []metrics.Family{
+		family("archivefs_kept_documents", "Documents that are kept on this machine: here, or still missing or changed since.",
+			int64(k.Documents-k.Missing), int64(k.Missing)),
+		family("archivefs_kept_bytes", "Bytes of the contents that are kept on this machine: here, or missing, as far as the service tells lengths.",
+			k.Bytes, k.MissingBytes),
+	}
+}
+
+func uploadFamilies(u *fs.UploadStatus) []metrics.Family {
+	oldest := time.Time{}
+	for i := range u.List {
+		if oldest.IsZero() || u.List[i].Changed.Before(oldest) {
+			oldest = u.List[i].Changed
+		}
+	}
+	uploads := metrics.Family{
+		Name: "archivefs_uploads", Kind: metrics.Gauge, Labels: []string{"state"},
+		Help: "Files that the archive does not have: pending ones wait to be sent, failed ones wait for somebody to decide.",
+		Rows: []metrics.Row{
+			{Labels: []string{fs.StatePending}, Value: float64(u.Pending())},
+			{Labels: []string{"failed"}, Value: float64(u.Failed())},
+			{Labels: []string{"sending"}, Value: float64(u.Sending)},
+		},
+	}
+	age := 0.0
+	if !oldest.IsZero() {
+		age = max(time.Since(oldest).Seconds(), 0)
+	}
+	return []metrics.Family{
+		uploads,
+		metrics.One(metrics.Gauge, "archivefs_upload_age_seconds", "Age of the oldest pending or failed upload, 0 without any.", age),
+		metrics.One(metrics.Gauge, "archivefs_spool_bytes", "Bytes of files on this machine that are not archived, local ones included.", float64(u.Bytes)),
+	}
 }

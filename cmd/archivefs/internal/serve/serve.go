@@ -2,23 +2,34 @@
 package serve
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
+	"crypto/tls"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"runtime/debug"
 	"slices"
+	"strconv"
+	"strings"
+	"syscall"
 
+	"github.com/coreos/go-systemd/v22/daemon"
+	"github.com/sirupsen/logrus"
 	"github.com/urfave/cli/v2"
 
 	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/cmd/archivefs/internal/certificate"
 	"github.com/archivefs/archivefs/cmd/archivefs/internal/command"
 	"github.com/archivefs/archivefs/cmd/archivefs/internal/running"
 	"github.com/archivefs/archivefs/internal/config"
 	"github.com/archivefs/archivefs/internal/durable"
+	"github.com/archivefs/archivefs/internal/metrics"
 	"github.com/archivefs/archivefs/internal/server"
 	"github.com/archivefs/archivefs/internal/server/blob"
 	"github.com/archivefs/archivefs/internal/server/store"
@@ -212,4 +223,253 @@ func readDatabase(c *cli.Context, o *server.Options) (err error) {
 		}
 	}
 	return nil
+}
+
+// runFlags are the options of how the service runs.
+func runFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringFlag{Name: "tls-cert", EnvVars: command.Env("TLS_CERT"), TakesFile: true, Usage: "speak TLS with the certificate in `FILE`, behind which those between it and its authority stand; goes with --tls-key"},
+		&cli.StringFlag{Name: "tls-key", EnvVars: command.Env("TLS_KEY"), TakesFile: true, Usage: "its key, in `FILE`; both are read again when they change"},
+		running.MetricsFlag(),
+		&cli.IntFlag{Name: "max-requests", EnvVars: command.Env("MAX_REQUESTS"), Value: server.DefaultMaxRequests, Usage: "answer `N` requests at a time; further ones wait"},
+		&cli.IntFlag{Name: "max-uploads", EnvVars: command.Env("MAX_UPLOADS"), Value: server.DefaultMaxUploads, Usage: "take `N` uploads at a time; further ones wait"},
+		&cli.DurationFlag{Name: "stall", EnvVars: command.Env("STALL"), Value: server.DefaultStall, Usage: "end a request whose client is slower than 1 KiB/s for `DURATION`"},
+		&cli.DurationFlag{Name: "drain-delay", EnvVars: command.Env("DRAIN_DELAY"), Usage: "at the end report not ready for `DURATION` but still answer, for a load balancer"},
+		&cli.DurationFlag{Name: "drain", EnvVars: command.Env("DRAIN"), Value: server.DefaultDrain, Usage: "wait at most `DURATION` for requests under way at the end"},
+	}
+}
+
+// readRun reads them.
+func readRun(c *cli.Context, o *server.Options) error {
+	o.MaxRequests, o.MaxUploads = c.Int("max-requests"), c.Int("max-uploads")
+	for _, name := range []string{"max-requests", "max-uploads"} {
+		if c.Int(name) < 1 {
+			return config.WrongOption(name, "at least one is let in")
+		}
+	}
+	o.Stall, o.DrainDelay, o.Drain = c.Duration("stall"), c.Duration("drain-delay"), c.Duration("drain")
+	if o.Stall <= 0 {
+		return config.WrongOption("stall", "a duration is needed, for example 30s")
+	}
+	if o.DrainDelay < 0 || o.Drain < 0 {
+		return config.WrongTogether("%s and %s: a duration is not negative", "drain", "drain-delay")
+	}
+	if o.Drain == 0 {
+		o.Drain = -1 // 0 stands for no option
+	}
+	if (c.String("tls-cert") == "") != (c.String("tls-key") == "") {
+		return config.WrongTogether("%s and %s go together", "tls-cert", "tls-key")
+	}
+	return running.CheckMetrics(c.String("metrics"))
+}
+
+// served is the running service.
+type served struct {
+	server      *server.Server
+	manager     *running.Manager
+	certificate *certificate.Certificate // nil without TLS
+	attended    bool                     // there was a terminal at the start
+}
+
+// newServed makes everything that does not need the archive, so that a wrong certificate is
+// reported before anything is created.
+func newServed(c *cli.Context, log logrus.FieldLogger) (r *served, err error) {
+	r = &served{manager: &running.Manager{Log: log}, attended: running.HasTerminal()}
+	if c.String("tls-cert") != "" {
+		r.certificate, err = certificate.Open(c.String("tls-cert"), c.String("tls-key"), log)
+	}
+	return r, err
+}
+
+// at prints the addresses and serves until the end. Further messages are lines of their own.
+func (r *served) at(c *cli.Context, ln net.Listener, what string, more ...string) error {
+	at, open := reachable(ln.Addr())
+	scheme := "http"
+	if r.certificate != nil {
+		scheme, ln = "https", tls.NewListener(ln, r.certificate.Config())
+	} else if open {
+		r.manager.Log.Warn("other machines can reach the service, and it has no TLS: credentials and documents can be read on the way; " +
+			"name a certificate with --tls-cert, or listen at 127.0.0.1, behind a proxy with TLS")
+	}
+	hide, err := r.showMetrics(c.Context, c.String("metrics"))
+	if err != nil {
+		return err
+	}
+	lines := append([]string{fmt.Sprintf("serving %s at %s://%s/api/v2", what, scheme, at)}, more...)
+	if _, err := fmt.Fprintln(c.App.Writer, strings.Join(lines, "\n")); err != nil {
+		return errors.Join(err, hide())
+	}
+	return errors.Join(r.serve(c.Context, ln, at), hide())
+}
+
+// serve serves until ctx is done, or the terminal is closed.
+func (r *served) serve(ctx context.Context, ln net.Listener, at string) error {
+	ctx, end := context.WithCancelCause(ctx)
+	ended := make(chan struct{})
+	attended := make(chan struct{})
+	hangups := running.HearHangups(false)
+	r.manager.Tell("serving at "+at, daemon.SdNotifyReady) // attend owns the manager from here on
+	go func() {
+		defer close(attended)
+		r.attend(ctx, end, hangups, ended)
+	}()
+	err := r.server.Serve(ctx, ln)
+	close(ended)
+	<-attended
+	end(nil)
+	if err != nil {
+		return fmt.Errorf("serve: %w", err)
+	}
+	return nil
+}
+
+// attend looks after a service until it has ended. The first signal starts the shutdown, a second
+// one ends it at once.
+func (r *served) attend(ctx context.Context, end context.CancelCauseFunc, hangups <-chan os.Signal, ended <-chan struct{}) {
+	look := running.NewLook(func() error { return r.server.Ready(ctx) }, r.manager.Watchdog())
+	defer look.End()
+	for ctx.Err() == nil {
+		select {
+		case <-hangups:
+			r.hangup(end)
+		case <-look.Due:
+			look.Begin()
+		case err := <-look.Answer: // any status: the service answers
+			look.Busy = false
+			if err != nil {
+				r.manager.Log.Warnf("not ready: %v", err)
+			}
+			r.manager.Alive()
+		case <-ended:
+			return
+		case <-ctx.Done():
+		}
+	}
+	hurry, stop := signal.NotifyContext(context.WithoutCancel(ctx), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	r.manager.Tell("finishing requests", daemon.SdNotifyStopping)
+	select {
+	case <-hurry.Done():
+		r.manager.Log.Warnf("the service ends at once: %v", context.Cause(hurry))
+		r.server.Cut()
+	case <-ended:
+	}
+}
+
+// hangup reloads the certificate, unless the terminal was closed.
+func (r *served) hangup(end context.CancelCauseFunc) {
+	switch {
+	case r.attended && !running.HasTerminal():
+		end(errors.New("the terminal that it was started from is gone"))
+	case r.certificate != nil:
+		r.certificate.Reload()
+	}
+}
+
+// reachable is an address at which this machine reaches a listener at addr. open reports whether
+// other machines can reach it, too.
+func reachable(addr net.Addr) (at string, open bool) {
+	tcp, ok := addr.(*net.TCPAddr)
+	if !ok || tcp.IP.IsLoopback() {
+		return addr.String(), false
+	}
+	if tcp.IP.IsUnspecified() {
+		return net.JoinHostPort("localhost", strconv.Itoa(tcp.Port)), true
+	}
+	return addr.String(), true
+}
+
+// showMetrics serves metrics at an address, if one is given, until the returned function is called.
+func (r *served) showMetrics(ctx context.Context, address string) (hide func() error, err error) {
+	if address == "" {
+		return func() error { return nil }, nil
+	}
+	srv, err := running.ServeMetrics(ctx, address, metrics.Source{
+		Families: func() []metrics.Family { return r.families(ctx) },
+		Ready: func() (bool, string) {
+			if err := r.server.Ready(ctx); err != nil {
+				return false, err.Error()
+			}
+			return true, ""
+		},
+	}, r.manager.Log)
+	if err != nil {
+		return nil, err
+	}
+	return srv.Close, nil
+}
+
+// families are the metrics of a service. They contain no names of users, documents or folders.
+func (r *served) families(ctx context.Context) []metrics.Family {
+	ready := 1.0
+	if r.server.Ready(ctx) != nil {
+		ready = 0
+	}
+	all := []metrics.Family{
+		running.BuildInfo(command.Version()),
+		metrics.One(metrics.Gauge, "archivefs_server_ready", "Whether requests can be answered (1) or not (0).", ready),
+	}
+	if r.certificate != nil {
+		all = append(all, metrics.One(metrics.Gauge, "archivefs_server_certificate_expiry_timestamp_seconds",
+			"When the certificate ends, in seconds since 1970.", float64(r.certificate.Expiry().Unix())))
+	}
+	stats := r.server.Stats(ctx)
+	all = append(all, operationFamilies(stats.Operations)...)
+	all = append(all, loadFamilies(&stats)...)
+	return append(all, databaseFamilies(&stats)...)
+}
+
+func operationFamilies(operations []server.OperationStats) []metrics.Family {
+	labels := []string{"method", "route"}
+	requests := metrics.Family{Name: "archivefs_server_requests_total", Help: "Requests that were answered, by the class of their status.", Labels: append(labels, "status")}
+	received := metrics.Family{Name: "archivefs_server_received_bytes_total", Help: "Bytes of the bodies of requests.", Labels: labels}
+	sent := metrics.Family{Name: "archivefs_server_sent_bytes_total", Help: "Bytes of the bodies of answers.", Labels: labels}
+	times := metrics.Family{Name: "archivefs_server_request_duration_seconds", Help: "Time from the head of a request to the end of its answer.", Kind: metrics.Times, Labels: labels}
+	for i := range operations {
+		o := &operations[i]
+		of := []string{cmp.Or(o.Method, "other"), cmp.Or(o.Route, "other")}
+		for class, n := range o.Statuses[1:] {
+			requests.Rows = append(requests.Rows, metrics.Row{Labels: append(slices.Clone(of), fmt.Sprintf("%dxx", class+2)), Value: float64(n)})
+		}
+		received.Rows = append(received.Rows, metrics.Row{Labels: of, Value: float64(o.Received)})
+		sent.Rows = append(sent.Rows, metrics.Row{Labels: of, Value: float64(o.Sent)})
+		times.Rows = append(times.Rows, metrics.Row{Labels: of, Times: metrics.Distribution{
+			Bounds: archive.LatencyBounds[:], Counts: o.Latency[:], Sum: o.Total,
+		}})
+	}
+	return []metrics.Family{requests, received, sent, times}
+}
+
+func loadFamilies(s *server.Stats) []metrics.Family {
+	return []metrics.Family{
+		reasons("archivefs_server_refused_uploads_total", "Uploads that were not taken, by the problem that was answered.", s.Refused),
+		reasons("archivefs_server_denied_total", "Requests that were not let in, or not to what they asked for, by the reason in the log.", s.Denied),
+		metrics.One(metrics.Gauge, "archivefs_server_folders", "Folders, mandators and inboxes included, as they were counted in the last minutes.", float64(s.Folders)),
+		metrics.One(metrics.Gauge, "archivefs_server_documents", "Documents, as they were counted in the last minutes.", float64(s.Documents)),
+		metrics.One(metrics.Gauge, "archivefs_server_requests_in_flight", "Requests under way.", float64(s.Requests)),
+		metrics.One(metrics.Gauge, "archivefs_server_uploads_in_flight", "Uploads under way.", float64(s.Uploads)),
+		metrics.One(metrics.Gauge, "archivefs_server_requests_waiting", "Requests that wait for their turn.", float64(s.Waiting)),
+	}
+}
+
+func reasons(name, help string, counts map[string]int64) metrics.Family {
+	f := metrics.Family{Name: name, Help: help, Labels: []string{"reason"}}
+	for _, reason := range slices.Sorted(maps.Keys(counts)) {
+		f.Rows = append(f.Rows, metrics.Row{Labels: []string{reason}, Value: float64(counts[reason])})
+	}
+	return f
+}
+
+func databaseFamilies(s *server.Stats) []metrics.Family {
+	connections := metrics.Family{Name: "archivefs_server_database_connections", Help: "Connections to the database.", Kind: metrics.Gauge, Labels: []string{"pool", "state"}}
+	waits := metrics.Family{Name: "archivefs_server_database_waits_total", Help: "How often a connection was waited for.", Labels: []string{"pool"}}
+	waited := metrics.Family{Name: "archivefs_server_database_wait_seconds_total", Help: "How long connections were waited for.", Labels: []string{"pool"}}
+	for _, pool := range slices.Sorted(maps.Keys(s.Databases)) {
+		d := s.Databases[pool]
+		connections.Rows = append(connections.Rows,
+			metrics.Row{Labels: []string{pool, "used"}, Value: float64(d.InUse)}, metrics.Row{Labels: []string{pool, "idle"}, Value: float64(d.Idle)})
+		waits.Rows = append(waits.Rows, metrics.Row{Labels: []string{pool}, Value: float64(d.WaitCount)})
+		waited.Rows = append(waited.Rows, metrics.Row{Labels: []string{pool}, Value: d.WaitDuration.Seconds()})
+	}
+	return []metrics.Family{connections, waits, waited}
 }

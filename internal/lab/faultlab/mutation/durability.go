@@ -81,11 +81,11 @@ func durability() []Mutation {
 			Unneeded: "only the content cache publishes files so in a mount, which may lose everything",
 		},
 		{
-			Name: "directories are not synced", File: "internal/durable/dir.go",
+			Name: "directories are not synced", File: "internal/durable/write.go",
 			Old: "err = d.Sync()", New: "err = nil", Focus: synced(),
 		},
 		{
-			Name: "the names of new directories are not synced", File: "internal/durable/dir.go",
+			Name: "the names of new directories are not synced", File: "internal/durable/write.go",
 			Old: "if err := SyncDir(above); err != nil &&", New: "if err := error(nil); err != nil &&", Focus: synced(),
 		},
 	}
