@@ -264,21 +264,11 @@ const (
 
 // String names the representation as the --content option and the names of cache files do.
 func (r Representation) String() string {
-	switch r {
-	case Original:
-		return "original"
-	case PDF:
-		return "pdf"
-	case Data:
-		return "data"
-	case Text:
-		return "text"
-	case Preview:
-		return "preview"
-	case Annotated:
-		return "annotated"
+	names := [...]string{"none", Original: "original", PDF: "pdf", Data: "data", Text: "text", Preview: "preview", Annotated: "annotated"}
+	if int(r) < len(names) {
+		return names[r]
 	}
-	return "none"
+	return names[0]
 }
 
 // ContentRequest asks for a document's bytes.

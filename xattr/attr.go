@@ -222,14 +222,14 @@ func FormatTime(t time.Time) []byte {
 // escape writes the percent sign, control characters (NUL included) and invalid UTF-8 as %XX, as
 // URIs do (RFC 3986, section 2.1). Other characters stay unchanged.
 func escape(key string) string {
-	if plain(key) {
+	if utf8.ValidString(key) && !strings.ContainsFunc(key, reserved) {
 		return key
 	}
 	var b strings.Builder
 	for i, w := 0, 0; i < len(key); i += w {
 		var r rune
 		r, w = utf8.DecodeRuneInString(key[i:])
-		if special(r, w) {
+		if reserved(r) || r == utf8.RuneError && w == 1 {
 			for _, c := range []byte(key[i : i+w]) {
 				fmt.Fprintf(&b, "%%%02X", c)
 			}
@@ -240,21 +240,8 @@ func escape(key string) string {
 	return b.String()
 }
 
-// plain reports whether key needs no escaping.
-func plain(key string) bool {
-	for i, w := 0, 0; i < len(key); i += w {
-		var r rune
-		if r, w = utf8.DecodeRuneInString(key[i:]); special(r, w) {
-			return false
-		}
-	}
-	return true
-}
-
-// special reports whether the rune r, decoded from w bytes, must be escaped.
-func special(r rune, w int) bool {
-	return r == '%' || unicode.IsControl(r) || r == utf8.RuneError && w == 1
-}
+// reserved reports whether a character is escaped.
+func reserved(r rune) bool { return r == '%' || unicode.IsControl(r) }
 
 // unescape turns every %XX into its byte. A percent sign without two hexadecimal digits stays
 // unchanged, because people type such names.

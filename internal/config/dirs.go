@@ -106,7 +106,7 @@ func OpenDirs(dir, identity string) (*Dirs, error) {
 	for _, p := range []string{d.State, d.Cache} {
 		d.made = append(missing(p), d.made...)
 		if err := private(p); err != nil {
-			d.unmake()
+			removeEmpty(d.made)
 			return nil, err
 		}
 	}

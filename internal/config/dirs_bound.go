@@ -222,7 +222,7 @@ func (d *Dirs) Discard() error {
 		return errors.Join(fmt.Errorf("remove new state directory: %w", err), d.Close())
 	}
 	err := d.Close()
-	d.unmake()
+	removeEmpty(d.made) // what OpenDirs made
 	return err
 }
 
@@ -270,9 +270,6 @@ func removeAll(files []string) error {
 	}
 	return nil
 }
-
-// unmake removes the directories that OpenDirs made, as far as they are empty.
-func (d *Dirs) unmake() { removeEmpty(d.made) }
 
 // removeEmpty removes files, and directories as far as they are empty.
 func removeEmpty(paths []string) {

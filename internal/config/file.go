@@ -172,7 +172,7 @@ func (p *parser) option(into Layer, source Source, name string, line int, value 
 		}
 	}
 	if !known {
-		p.wrong(line, "there is no key %q%s", name, Meant(name, p.keys()))
+		p.wrong(line, "there is no key %q%s", name, Meant(name, append(p.names(), Mountpoint)))
 		return
 	}
 	text, err := o.read(value)
@@ -184,8 +184,6 @@ func (p *parser) option(into Layer, source Source, name string, line int, value 
 	}
 	into[name] = Value{Text: text, Source: source, File: p.file.Path, Line: line, Mistyped: err != nil}
 }
-
-func (p *parser) keys() []string { return append(p.names(), Mountpoint) }
 
 // read returns the value of an option as it would be on a command line. It checks the type, so
 // that nobody wonders what read-only = "no" means; the command checks the value.

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"regexp"
 	"slices"
@@ -240,13 +241,7 @@ func ParseSections(path string, text []byte, options []Option) ([]Section, Probl
 }
 
 // names are the names of the options.
-func (p *parser) names() (names []string) {
-	for name := range p.options {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
-}
+func (p *parser) names() []string { return slices.Sorted(maps.Keys(p.options)) }
 
 // Problem is what is wrong in a configuration file, and where.
 type Problem struct {

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -35,6 +36,17 @@ func Rate(option, s string) (int64, error) {
 		return 0, WrongOption(option, "%q is no rate; write for example 500K or 2MiB", s)
 	}
 	return n, nil
+}
+
+// Choice refuses a value that is none of those that an option can have.
+func Choice(option, s string, of ...string) error {
+	switch {
+	case slices.Contains(of, s):
+		return nil
+	case len(of) == 2:
+		return WrongOption(option, "%q is neither %s nor %s", s, of[0], of[1])
+	}
+	return WrongOption(option, "%q is none of %s", s, strings.Join(of, ", "))
 }
 
 // Date parses a day, or a moment, in the given zone.

@@ -38,7 +38,7 @@ var ErrNone = errors.New("there is no login")
 
 // Get returns a login and its place. The error is or wraps ErrNone when there is none.
 func (s *Store) Get(ctx context.Context, name string) (login *Login, place string, err error) {
-	text, ringErr := keyringGet(ctx, name)
+	text, ringErr := askKeyring(ctx, func() (string, error) { return keyring.Get(keyringService, name) })
 	place = InKeyring
 	if ringErr != nil {
 		place = s.path(name)
@@ -66,7 +66,7 @@ func (s *Store) Put(ctx context.Context, name string, login *Login) (place strin
 	if err != nil {
 		return "", nil, err
 	}
-	if why = keyringSet(ctx, name, string(text)); why == nil {
+	if _, why = askKeyring(ctx, func() (string, error) { return "", keyring.Set(keyringService, name, string(text)) }); why == nil {
 		return InKeyring, nil, s.removeFile(name)
 	}
 	if err := durable.MkdirAll(s.Dir, 0o700); err != nil {
@@ -80,7 +80,7 @@ func (s *Store) Put(ctx context.Context, name string, login *Login) (place strin
 
 // Forget removes a login wherever it is. Nothing to remove is no error.
 func (s *Store) Forget(ctx context.Context, name string) error {
-	err := keyringDelete(ctx, name)
+	_, err := askKeyring(ctx, func() (string, error) { return "", keyring.Delete(keyringService, name) })
 	if errors.Is(err, keyring.ErrNotFound) || errors.Is(err, errNoBus) {
 		err = nil
 	}
@@ -188,20 +188,6 @@ func askKeyring(ctx context.Context, do func() (string, error)) (string, error) 
 	case <-ctx.Done():
 		return "", fmt.Errorf("the keyring does not answer; is it locked? %w", ctx.Err())
 	}
-}
-
-func keyringGet(ctx context.Context, name string) (string, error) {
-	return askKeyring(ctx, func() (string, error) { return keyring.Get(keyringService, name) })
-}
-
-func keyringSet(ctx context.Context, name, text string) error {
-	_, err := askKeyring(ctx, func() (string, error) { return "", keyring.Set(keyringService, name, text) })
-	return err
-}
-
-func keyringDelete(ctx context.Context, name string) error {
-	_, err := askKeyring(ctx, func() (string, error) { return "", keyring.Delete(keyringService, name) })
-	return err
 }
 
 // CommandLimit is how long a command may take: a person may have to type a passphrase.

@@ -22,7 +22,7 @@ func adminTenantsCommand() *cli.Command {
 		administration{
 			name: "list", usage: "a line for each tenant",
 			do: list("there is no tenant", (*server.Admin).Tenants, []string{"ID", "CLOUD-ID", "NAME"}, func(t store.Tenant) (any, []string) {
-				return t, []string{decimal(t.ID), orDash(t.CloudID), orDash(t.Name)}
+				return t, []string{decimal(t.ID), cmp.Or(t.CloudID, "-"), cmp.Or(t.Name, "-")}
 			}),
 		}.command(group),
 		administration{
@@ -67,7 +67,7 @@ func adminInboxesCommand() *cli.Command {
 		administration{
 			name: "list", usage: "a line for each inbox",
 			do: list("there is no inbox", (*server.Admin).Inboxes, []string{"ID", "USER", "NAME"}, func(in server.Root) (any, []string) {
-				return in, []string{decimal(in.ID), orDash(in.User), in.Name}
+				return in, []string{decimal(in.ID), cmp.Or(in.User, "-"), in.Name}
 			}),
 		}.command(group),
 		administration{
@@ -115,11 +115,7 @@ func adminUsersCommand() *cli.Command {
 
 // tellDone prints the result of a command.
 func tellDone(c *cli.Context, done, name string) error {
-	if c.Bool("json") {
-		return command.PrintJSON(c, map[string]string{"name": name})
-	}
-	_, err := fmt.Fprintf(c.App.Writer, "%s %s\n", done, archive.Printable(name))
-	return err
+	return tell(c, map[string]string{"name": name}, "%s %s\n", done, archive.Printable(name))
 }
 
 func addUser(c *cli.Context, a *server.Admin) error {
@@ -260,11 +256,7 @@ func revokeKeys(c *cli.Context, a *server.Admin) error {
 	if err := a.RevokeKeys(c.Context, ids...); err != nil {
 		return err
 	}
-	if c.Bool("json") {
-		return command.PrintJSON(c, map[string][]int64{"revoked": ids})
-	}
-	_, err := fmt.Fprintln(c.App.Writer, "revoked "+command.Plural(len(ids), "key"))
-	return err
+	return tell(c, map[string][]int64{"revoked": ids}, "revoked %s\n", command.Plural(len(ids), "key"))
 }
 
 // keyJSON is a key in the output of --json.

@@ -2,6 +2,7 @@
 package admin
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -34,11 +35,7 @@ func Command() *cli.Command {
 
 // adminGroup is a group of commands.
 func adminGroup(name, usage string, commands ...*cli.Command) *cli.Command {
-	return &cli.Command{
-		Name:        name,
-		Usage:       usage,
-		Subcommands: commands,
-	}
+	return &cli.Command{Name: name, Usage: usage, Subcommands: commands}
 }
 
 // administration is a command that works in the archive's database.
@@ -164,23 +161,20 @@ func adds[N ~int64](what string, add func(*cli.Context, *server.Admin) (N, error
 
 // printAdded prints the id of something that was added.
 func printAdded[N ~int64](c *cli.Context, what string, id N) error {
+	return tell(c, map[string]N{"id": id}, "added %s %d\n", what, id)
+}
+
+// tell prints the result of a command: a text, or, with --json, an object.
+func tell(c *cli.Context, object any, format string, args ...any) error {
 	if c.Bool("json") {
-		return command.PrintJSON(c, map[string]N{"id": id})
+		return command.PrintJSON(c, object)
 	}
-	_, err := fmt.Fprintf(c.App.Writer, "added %s %d\n", what, id)
+	_, err := fmt.Fprintf(c.App.Writer, format, args...)
 	return err
 }
 
 // decimal is an id as text.
 func decimal[N ~int64](id N) string { return strconv.FormatInt(int64(id), 10) }
-
-// orDash returns text, or a dash if it is empty.
-func orDash(text string) string {
-	if text == "" {
-		return "-"
-	}
-	return text
-}
 
 // ungrouped is the group of a command directly below admin.
 const ungrouped = ""
@@ -235,7 +229,7 @@ func adminTrashCommand() *cli.Command {
 				if d.Erasing {
 					due = "being erased"
 				}
-				return d, []string{decimal(d.ID), d.Removed.Local().Format(time.DateTime), due, command.Size(d.Size), orDash(d.Who), orDash(d.Place), d.Reason}
+				return d, []string{decimal(d.ID), d.Removed.Local().Format(time.DateTime), due, command.Size(d.Size), cmp.Or(d.Who, "-"), cmp.Or(d.Place, "-"), d.Reason}
 			}),
 		}.command(group),
 		administration{
@@ -293,7 +287,7 @@ func adminRetentionCommand() *cli.Command {
 		administration{
 			name: "list", usage: "a line for each rule",
 			do: list("there is no retention rule", (*server.Admin).Retentions, []string{"ID", "CLASS", "TERM", "FOLDER", "TYPE"}, func(r server.Retention) (any, []string) {
-				return r, []string{decimal(r.ID), r.Name, r.Term, orDash(r.Folder), orDash(r.Type)}
+				return r, []string{decimal(r.ID), r.Name, r.Term, cmp.Or(r.Folder, "-"), cmp.Or(r.Type, "-")}
 			}),
 		}.command(group),
 		administration{
@@ -346,11 +340,7 @@ func documentIDs(c *cli.Context) ([]archive.ID, error) {
 
 // tellMoved says what was done with documents.
 func tellMoved(c *cli.Context, format string, ids []archive.ID) error {
-	if c.Bool("json") {
-		return command.PrintJSON(c, map[string][]archive.ID{"ids": ids})
-	}
-	_, err := fmt.Fprintf(c.App.Writer, format, command.Plural(len(ids), "document"))
-	return err
+	return tell(c, map[string][]archive.ID{"ids": ids}, format, command.Plural(len(ids), "document"))
 }
 
 // mostYears is the longest term.

@@ -25,7 +25,7 @@ import (
 // placeOfDatabaseFlags name the database of the archive, like those of serve.
 func placeOfDatabaseFlags() []cli.Flag {
 	return []cli.Flag{
-		careDataFlag(),
+		command.DataFlag("the archive is in `DIR`, as with serve"),
 		&cli.StringFlag{Name: "database", EnvVars: command.Env("DATABASE"), Usage: "its database is the PostgreSQL at `URL`, as with serve"},
 		&cli.StringFlag{Name: "database-file", EnvVars: command.Env("DATABASE_FILE"), TakesFile: true, Usage: "its database is the PostgreSQL at the URL in `FILE`"},
 	}
@@ -35,14 +35,6 @@ func placeOfDatabaseFlags() []cli.Flag {
 func placeOfArchiveFlags() []cli.Flag {
 	return append(placeOfDatabaseFlags(),
 		&cli.StringFlag{Name: "blobs", EnvVars: command.Env("BLOBS"), Usage: "its contents are in the bucket at `ADDRESS`, as with serve"})
-}
-
-// careDataFlag is the directory of the archive.
-func careDataFlag() cli.Flag {
-	return &cli.StringFlag{
-		Name: "data", EnvVars: command.Env("DATA"), TakesFile: true, DefaultText: "archivefs in the XDG data home",
-		Usage: "the archive is in `DIR`, as with serve",
-	}
 }
 
 func readPlace(c *cli.Context) (place care.Place, err error) {
@@ -175,12 +167,8 @@ func archiveTotals(c *cli.Context, place care.Place) command.Backlog {
 }
 
 func tellCopied(c *cli.Context, done care.Copied) error {
-	if c.Bool("json") {
-		return command.PrintJSON(c, done)
-	}
-	_, err := fmt.Fprintf(c.App.Writer, "%s, %s, %s, as of %s; %s copied\n", command.Plural(int(done.Documents), "document"),
+	return tell(c, done, "%s, %s, %s, as of %s; %s copied\n", command.Plural(int(done.Documents), "document"),
 		command.Plural(int(done.Contents), "content"), command.Size(done.Bytes), done.Made.Local().Format("2006-01-02 15:04:05"), command.Plural(int(done.Added), "content"))
-	return err
 }
 
 // tellLacking names contents that could not be copied, and how to find their documents. It returns

@@ -2,6 +2,7 @@
 package cmdline
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -89,12 +90,7 @@ func isMountOption(arg string) bool {
 func Descend(app *cli.App, args []string) (path []string, commands []*cli.Command, flags []cli.Flag) {
 	commands, flags = app.Commands, app.Flags
 	for len(args) > 0 {
-		var found *cli.Command
-		for _, c := range commands {
-			if c.HasName(args[0]) {
-				found = c
-			}
-		}
+		found := (&cli.App{Commands: commands}).Command(args[0])
 		if found == nil {
 			break
 		}
@@ -137,13 +133,7 @@ func TakeSecrets(args []string) []string {
 // one.
 func isSecret(arg string) bool {
 	name := strings.TrimLeft(arg, "-")
-	if name == arg {
-		return false
-	}
-	if slices.Contains(command.SecretFlags, name) {
-		return true
-	}
-	return name == "o" || name == "proxy"
+	return name != arg && (name == "o" || name == "proxy" || slices.Contains(command.SecretFlags, name))
 }
 
 // holdsSecret reports whether arg is an option with a secret value.
@@ -170,10 +160,8 @@ func Underscored(name string) string { return strings.ReplaceAll(name, "-", "_")
 // FlagNamed is the option with a name (with dashes), or nil.
 func FlagNamed(flags []cli.Flag, word string) cli.Flag {
 	for _, f := range flags {
-		for _, n := range f.Names() {
-			if n == strings.TrimLeft(word, "-") {
-				return f
-			}
+		if slices.Contains(f.Names(), strings.TrimLeft(word, "-")) {
+			return f
 		}
 	}
 	return nil
@@ -190,12 +178,7 @@ func Meaning(f cli.Flag) string {
 // CommandAt is the command at a path, which must exist.
 func CommandAt(app *cli.App, path []string) *cli.Command {
 	_, commands, _ := Descend(app, path[:len(path)-1])
-	for _, c := range commands {
-		if c.HasName(path[len(path)-1]) {
-			return c
-		}
-	}
-	return &cli.Command{}
+	return cmp.Or((&cli.App{Commands: commands}).Command(path[len(path)-1]), &cli.Command{})
 }
 
 // helpWidth is the length of the longest line in a help text.
@@ -209,11 +192,10 @@ func WriteHelp(app *cli.App, args []string) {
 	app.CustomAppHelpTemplate = helpText(app.Name, app.Usage, "COMMAND", app.Description, rows, flags)
 	name, commands := app.Name, app.Commands
 	for _, arg := range args {
-		i := slices.IndexFunc(commands, func(c *cli.Command) bool { return c.HasName(arg) })
-		if i < 0 {
+		c := (&cli.App{Commands: commands}).Command(arg)
+		if c == nil {
 			return
 		}
-		c := commands[i]
 		name, commands = name+" "+c.Name, c.Subcommands
 		operands := c.ArgsUsage
 		if len(commands) > 0 {

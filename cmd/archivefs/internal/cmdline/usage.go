@@ -110,10 +110,7 @@ func misfit(f cli.Flag, text string) string {
 
 // HelpCommand is the help command line for the command in args.
 func HelpCommand(app *cli.App, args []string) string {
-	var path []string
-	if len(args) > 0 {
-		path, _, _ = Descend(app, args[1:])
-	}
+	path, _, _ := Descend(app, args[min(1, len(args)):])
 	return strings.Join(append(append([]string{"archivefs"}, path...), "--help"), " ")
 }
 

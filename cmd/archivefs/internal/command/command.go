@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"runtime/debug"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -92,13 +93,7 @@ func Env(name string) []string { return []string{"ARCHIVEFS_" + name} }
 
 // Join joins texts into one sentence.
 func Join(parts ...string) string {
-	var said []string
-	for _, p := range parts {
-		if p != "" {
-			said = append(said, p)
-		}
-	}
-	return strings.Join(said, "; ")
+	return strings.Join(slices.DeleteFunc(parts, func(p string) bool { return p == "" }), "; ")
 }
 
 // Plain is a default without quotes, and with 1m for 1m0s.
@@ -114,22 +109,11 @@ func Plain(s string) string {
 
 // Complain prints the error of the program to standard error. The journal shows it as an error.
 func Complain(stderr io.Writer, format string, args ...any) {
+	priority := ""
 	if isJournal, err := journal.StderrIsJournalStream(); err == nil && isJournal {
-		stderr = prefixed{stderr, fmt.Sprintf("<%d>", journal.PriErr)}
+		priority = fmt.Sprintf("<%d>", journal.PriErr)
 	}
-	Say(stderr, format, args...)
-}
-
-// prefixed writes each text behind a prefix.
-type prefixed struct {
-	io.Writer
-	prefix string
-}
-
-// Write implements io.Writer.
-func (w prefixed) Write(p []byte) (int, error) {
-	n, err := w.Writer.Write(append([]byte(w.prefix), p...))
-	return max(0, n-len(w.prefix)), err
+	sayBehind(priority, stderr, format, args...)
 }
 
 // PrintJSON writes v to standard output, indented.
@@ -140,9 +124,11 @@ func PrintJSON(c *cli.Context, v any) error {
 }
 
 // Say prints a sentence to standard error, in one line, with names escaped.
-func Say(stderr io.Writer, format string, args ...any) {
-	text := strings.ReplaceAll(fmt.Sprintf(format, args...), "\n", "; ") // joined errors
-	fmt.Fprintf(stderr, "archivefs: %s\n", archive.Printable(text))      //nolint:errcheck // no place to report it
+func Say(stderr io.Writer, format string, args ...any) { sayBehind("", stderr, format, args...) }
+
+func sayBehind(priority string, stderr io.Writer, format string, args ...any) {
+	text := strings.ReplaceAll(fmt.Sprintf(format, args...), "\n", "; ")        // joined errors
+	fmt.Fprintf(stderr, "%sarchivefs: %s\n", priority, archive.Printable(text)) //nolint:errcheck // no place to report it
 }
 
 // Plural counts things: 1 document, 2 documents.

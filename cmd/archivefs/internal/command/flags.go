@@ -37,16 +37,12 @@ func CredentialFlags(use string) []cli.Flag {
 
 // ReadCredentials reads the credentials of the options. The client and the service check whether
 // they go together.
-func ReadCredentials(c *cli.Context) (apiclient.Credentials, error) {
-	key, err := Secret(c, "api-key")
-	if err != nil {
-		return apiclient.Credentials{}, err
+func ReadCredentials(c *cli.Context) (cred apiclient.Credentials, err error) {
+	cred.CloudID, cred.User = c.String("cloud-id"), c.String("user")
+	if cred.APIKey, err = Secret(c, "api-key"); err == nil {
+		cred.Password, err = Secret(c, "password")
 	}
-	password, err := Secret(c, "password")
-	if err != nil {
-		return apiclient.Credentials{}, err
-	}
-	return apiclient.Credentials{APIKey: key, CloudID: c.String("cloud-id"), User: c.String("user"), Password: password}, nil
+	return cred, err
 }
 
 // Secret is the value of an option, the content of the file in its -file option, or the output of
@@ -117,12 +113,9 @@ func ConnectionFlags() []cli.Flag {
 	}
 }
 
-// DataFlag is the directory of the embedded service's archive.
-func DataFlag() cli.Flag {
-	return &cli.StringFlag{
-		Name: "data", EnvVars: Env("DATA"), TakesFile: true, DefaultText: "archivefs in the XDG data home",
-		Usage: "keep the embedded service's archive in `DIR`",
-	}
+// DataFlag is the directory of the embedded service's archive; use says what the command does with it.
+func DataFlag(use string) cli.Flag {
+	return &cli.StringFlag{Name: "data", EnvVars: Env("DATA"), TakesFile: true, DefaultText: "archivefs in the XDG data home", Usage: use}
 }
 
 // StateDirFlag is the state directory.

@@ -169,7 +169,7 @@ func (s *session) rereadPeople(ctx context.Context) error {
 	if s.settings.People == nil {
 		return nil
 	}
-	people, err := s.settings.People.Again(ctx)
+	people, err := settings.ReadPeople(ctx, s.settings.MapUsers)
 	if err == nil {
 		err = s.setPeople(ctx, people, s.settings.Client.Credentials)
 	}

@@ -234,23 +234,19 @@ func ReadLog(c *cli.Context) (level logrus.Level, format logrus.Formatter, err e
 	if level, err = logrus.ParseLevel(c.String("log-level")); err != nil {
 		return 0, nil, config.WrongOption("log-level", "%q is none of error, warn, info, debug", c.String("log-level"))
 	}
-	switch to := c.String("log-to"); to {
-	case "", toStderr, toJournal, toSyslog:
-		if to != "" && c.String("log-file") != "" {
+	if to := c.String("log-to"); to != "" {
+		if err := config.Choice("log-to", to, toStderr, toJournal, toSyslog); err != nil {
+			return 0, nil, err
+		}
+		if c.String("log-file") != "" {
 			return 0, nil, config.WrongTogether("%s and %s exclude each other", "log-to", "log-file")
 		}
-	default:
-		return 0, nil, config.WrongOption("log-to", "%q is none of stderr, journal, syslog", to)
 	}
-	switch c.String("log-format") {
-	case "text":
-		format = &logrus.TextFormatter{FullTimestamp: true, DisableColors: true}
-	case "json":
+	format = &logrus.TextFormatter{FullTimestamp: true, DisableColors: true}
+	if c.String("log-format") == "json" {
 		format = &logrus.JSONFormatter{}
-	default:
-		return 0, nil, config.WrongOption("log-format", "%q is neither text nor json", c.String("log-format"))
 	}
-	return level, format, nil
+	return level, format, config.Choice("log-format", c.String("log-format"), "text", "json")
 }
 
 // NewLog returns the log of the options. Its file, if any, stays open until the process ends: an
@@ -341,18 +337,10 @@ func (f forJournal) Format(e *logrus.Entry) ([]byte, error) {
 
 // priority is a level as syslog(3) counts them.
 func priority(level logrus.Level) journal.Priority {
-	switch level {
-	case logrus.PanicLevel, logrus.FatalLevel:
-		return journal.PriCrit
-	case logrus.ErrorLevel:
-		return journal.PriErr
-	case logrus.WarnLevel:
-		return journal.PriWarning
-	case logrus.InfoLevel:
-		return journal.PriInfo
-	case logrus.DebugLevel, logrus.TraceLevel:
-	}
-	return journal.PriDebug
+	return [...]journal.Priority{
+		logrus.PanicLevel: journal.PriCrit, logrus.FatalLevel: journal.PriCrit, logrus.ErrorLevel: journal.PriErr,
+		logrus.WarnLevel: journal.PriWarning, logrus.InfoLevel: journal.PriInfo, logrus.DebugLevel: journal.PriDebug, logrus.TraceLevel: journal.PriDebug,
+	}[level]
 }
 
 // hook sends entries to another destination than the output.

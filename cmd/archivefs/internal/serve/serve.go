@@ -46,7 +46,7 @@ func Command() *cli.Command {
 			"   archivefs serve --sample --data ./office\n" +
 			"   archivefs mount --base-url http://127.0.0.1:8081 --api-key-file ./office/api-key ~/Archive",
 		Flags: slices.Concat([]cli.Flag{
-			command.DataFlag(),
+			command.DataFlag("keep the embedded service's archive in `DIR`"),
 			&cli.StringFlag{Name: "listen", EnvVars: command.Env("LISTEN"), Value: "127.0.0.1:8081", Usage: "listen at `ADDRESS`; port 0 takes a free one"},
 			&cli.BoolFlag{Name: "sample", EnvVars: command.Env("SAMPLE"), Usage: "fill an empty archive with a sample office archive"},
 			&cli.StringFlag{Name: "max-upload", EnvVars: command.Env("MAX_UPLOAD"), Value: "10GiB", Usage: "take files of at most `SIZE`"},

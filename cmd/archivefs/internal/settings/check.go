@@ -14,6 +14,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/archivefs/archivefs/apiclient"
+	"github.com/archivefs/archivefs/cmd/archivefs/internal/cmdline"
 	"github.com/archivefs/archivefs/cmd/archivefs/internal/command"
 	"github.com/archivefs/archivefs/internal/config"
 	"github.com/archivefs/archivefs/internal/query"
@@ -64,11 +65,8 @@ func (all *Choices) source(name string) string {
 
 // builtIn is the default of an option in the help text; empty if it has none.
 func builtIn(c *cli.Context, name string) string {
-	for _, f := range c.Command.Flags {
-		doc, ok := f.(cli.DocGenerationFlag)
-		if ok && f.Names()[0] == name {
-			return command.Plain(doc.GetDefaultText())
-		}
+	if doc, ok := cmdline.FlagNamed(c.Command.Flags, name).(cli.DocGenerationFlag); ok {
+		return command.Plain(doc.GetDefaultText())
 	}
 	return ""
 }

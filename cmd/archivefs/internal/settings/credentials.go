@@ -123,10 +123,7 @@ func (s *Mount) fromLogin(ctx context.Context, cred *apiclient.Credentials) (pla
 // LoginName is the name of a stored login: the profile, or the address if there is none. A profile
 // never has the name of an address.
 func (s *Mount) LoginName(address string) string {
-	if s.Profile != "" {
-		return s.Profile
-	}
-	return address
+	return cmp.Or(s.Profile, address)
 }
 
 // OpenStore returns the store of logins.
@@ -409,9 +406,6 @@ func storedLogin(ctx context.Context, name, address string) (*credentials.Login,
 	}
 	return login, nil
 }
-
-// Again reads the file again.
-func (p *People) Again(ctx context.Context) (*People, error) { return ReadPeople(ctx, p.path) }
 
 // InWords says whom the file names.
 func (p *People) InWords() string {

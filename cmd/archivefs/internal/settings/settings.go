@@ -67,7 +67,7 @@ func Flags() (all []cli.Flag) {
 func serviceFlags() []cli.Flag {
 	return slices.Concat(command.ConnectionFlags(), []cli.Flag{
 		&cli.BoolFlag{Name: "embedded", EnvVars: command.Env("EMBEDDED"), Usage: "mount the embedded service, as without --base-url"},
-		command.DataFlag(),
+		command.DataFlag("keep the embedded service's archive in `DIR`"),
 		&cli.BoolFlag{Name: "sample", EnvVars: command.Env("SAMPLE"), Usage: "fill an empty embedded archive with a sample office archive"},
 		command.DrainFlag(),
 		&cli.StringFlag{Name: "upload-limit", EnvVars: command.Env("UPLOAD_LIMIT"), Value: "0", DefaultText: "none", Usage: "send at most so many bytes of contents a second, `RATE`, all connections together"},
@@ -297,13 +297,8 @@ func readMetrics(c *cli.Context, s *Mount) error {
 }
 
 func readNotify(c *cli.Context, s *Mount) error {
-	switch mode := c.String("notify"); mode {
-	case "auto", "none":
-		s.Notify = mode == "auto"
-		return nil
-	default:
-		return config.WrongOption("notify", "%q is neither auto nor none", mode)
-	}
+	s.Notify = c.String("notify") == "auto"
+	return config.Choice("notify", c.String("notify"), "auto", "none")
 }
 
 func readCaches(c *cli.Context, s *Mount) error {
@@ -338,11 +333,9 @@ func readCaches(c *cli.Context, s *Mount) error {
 	if s.Drain, err = command.ReadDrain(c); err != nil {
 		return err
 	}
-	switch w := c.String("writes"); w {
-	case "sync", "async":
-		s.Fs.Async = w == "async"
-	default:
-		return config.WrongOption("writes", "%q is neither sync nor async", w)
+	s.Fs.Async, s.Fs.Number = c.String("writes") == "async", c.String("inbox-collision") == "number"
+	if err := config.Choice("writes", c.String("writes"), "sync", "async"); err != nil {
+		return err
 	}
 	s.Fs.Grace = c.Duration("grace")
 	if !c.IsSet("grace") {
@@ -354,21 +347,13 @@ func readCaches(c *cli.Context, s *Mount) error {
 	if s.Fs.LocalNames, err = fs.NewLocalNames(config.List(c.String("local-names"))); err != nil {
 		return config.WrongOption("local-names", "%v", err)
 	}
-	switch m := c.String("inbox-collision"); m {
-	case "replace", "number":
-		s.Fs.Number = m == "number"
-	default:
-		return config.WrongOption("inbox-collision", "%q is neither replace nor number", m)
-	}
-	return nil
+	return config.Choice("inbox-collision", c.String("inbox-collision"), "replace", "number")
 }
 
 func readView(c *cli.Context, s *Mount) error {
-	switch m := fs.ContentMode(c.String("content")); m {
-	case fs.ContentAuto, fs.ContentOriginal, fs.ContentPDF, fs.ContentData:
-		s.Fs.Mode = m
-	default:
-		return config.WrongOption("content", "%q is none of auto, original, pdf, data", m)
+	s.Fs.Mode, s.Fs.Thumbnails = fs.ContentMode(c.String("content")), fs.Thumbnails(c.String("thumbnails"))
+	if err := config.Choice("content", string(s.Fs.Mode), string(fs.ContentAuto), string(fs.ContentOriginal), string(fs.ContentPDF), string(fs.ContentData)); err != nil {
+		return err
 	}
 	after, err := config.Date("created-after", c.String("created-after"), s.Client.Location)
 	if err != nil {
@@ -381,16 +366,10 @@ func readView(c *cli.Context, s *Mount) error {
 	}
 	s.Folder, s.Fs.MountSource = c.String("folder"), c.String("fsname")
 	s.Fs.VolumeName = cmp.Or(s.Profile, "Archive")
-	switch t := fs.Thumbnails(c.String("thumbnails")); t {
-	case fs.ThumbnailsPreview, fs.ThumbnailsDownload, fs.ThumbnailsNone:
-		s.Fs.Thumbnails = t
-	default:
-		return config.WrongOption("thumbnails", "%q is none of preview, download, none", t)
-	}
 	s.Fs.Crawlers, s.Fs.CrawlerNames, s.Fs.WindowsNames = c.Bool("crawlers"), config.List(c.String("crawler-names")), c.Bool("windows-names")
 	s.Fs.AllowDelete, s.Fs.ReadOnly, s.Fs.AllowOther = c.Bool("allow-delete"), c.Bool("read-only"), c.Bool("allow-other")
 	s.Fs.MountOptions = kernelOptions(c)
-	return nil
+	return config.Choice("thumbnails", string(s.Fs.Thumbnails), string(fs.ThumbnailsPreview), string(fs.ThumbnailsDownload), string(fs.ThumbnailsNone))
 }
 
 // kernelOptions are options for the kernel. It refuses labels, which may have commas, if it has no SELinux:

@@ -153,7 +153,7 @@ func (o *completion) options(path []string, flags []cli.Flag) {
 
 // value offers values of an option; typed is the part of the value after before.
 func (o *completion) value(app *cli.App, f cli.Flag, before, typed string) {
-	for _, v := range valuesOf(f.Names()[0]) {
+	for _, v := range valuesOf[f.Names()[0]] {
 		o.offer(before+v, "")
 	}
 	switch doc, _ := f.(cli.DocGenerationFlag); {
@@ -166,27 +166,16 @@ func (o *completion) value(app *cli.App, f cli.Flag, before, typed string) {
 	}
 }
 
-// valuesOf are the values of an option that has only some.
-func valuesOf(option string) []string {
-	switch option {
-	case "writes":
-		return []string{"sync", "async"}
-	case "inbox-collision":
-		return []string{"replace", "number"}
-	case "notify":
-		return []string{"auto", "none"}
-	case "content":
-		return []string{string(fs.ContentAuto), string(fs.ContentOriginal), string(fs.ContentPDF), string(fs.ContentData)}
-	case "scope":
-		return []string{string(server.ScopeRead), string(server.ScopeWrite), "read,write"}
-	case "log-level":
-		return []string{"error", "warn", "info", "debug"}
-	case "log-format":
-		return []string{"text", "json"}
-	case "log-to":
-		return []string{"stderr", "journal", "syslog"}
-	}
-	return nil
+// valuesOf are the values of the options that have only some.
+var valuesOf = map[string][]string{
+	"writes":          {"sync", "async"},
+	"inbox-collision": {"replace", "number"},
+	"notify":          {"auto", "none"},
+	"content":         {string(fs.ContentAuto), string(fs.ContentOriginal), string(fs.ContentPDF), string(fs.ContentData)},
+	"scope":           {string(server.ScopeRead), string(server.ScopeWrite), "read,write"},
+	"log-level":       {"error", "warn", "info", "debug"},
+	"log-format":      {"text", "json"},
+	"log-to":          {"stderr", "journal", "syslog"},
 }
 
 // mountOptions completes the last option in the value of -o.

@@ -310,8 +310,13 @@ func (p *Page) decide(w http.ResponseWriter, r *http.Request, what func(*texts) 
 		err = p.act(func() error { return do(&u) }, func() {})
 		p.watch.outdate()
 	}
+	p.say(w, r, result{name: path.Base(u.Path), what: what, err: err})
+}
+
+// say shows the page with the result of a decision.
+func (p *Page) say(w http.ResponseWriter, r *http.Request, said result) {
 	p.mu.Lock()
-	p.said = &result{name: path.Base(u.Path), what: what, err: err}
+	p.said = &said
 	p.mu.Unlock()
 	http.Redirect(w, r, "/", http.StatusSeeOther)
 }
@@ -337,10 +342,7 @@ func (p *Page) discard(w http.ResponseWriter, r *http.Request) {
 func (p *Page) askDiscard(w http.ResponseWriter, r *http.Request) {
 	u, err := p.upload(r)
 	if err != nil {
-		p.mu.Lock()
-		p.said = &result{err: err}
-		p.mu.Unlock()
-		http.Redirect(w, r, "/", http.StatusSeeOther)
+		p.say(w, r, result{err: err})
 		return
 	}
 	v := &view{T: textsFor(r), Dir: archive.Printable(p.dir)}
@@ -365,10 +367,7 @@ func (p *Page) save(w http.ResponseWriter, r *http.Request) {
 		})
 	}
 	if err != nil {
-		p.mu.Lock()
-		p.said = &result{name: path.Base(u.Path), err: err}
-		p.mu.Unlock()
-		http.Redirect(w, r, "/", http.StatusSeeOther)
+		p.say(w, r, result{name: path.Base(u.Path), err: err})
 		return
 	}
 	defer f.Close() //nolint:errcheck // read only

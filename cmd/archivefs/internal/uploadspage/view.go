@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/cmd/archivefs/internal/command"
 	"github.com/archivefs/archivefs/fs"
 )
 
@@ -157,7 +158,7 @@ func (v *view) upload(u *fs.UploadInfo) *upload {
 	case u.State == fs.StateLocal:
 		l.Why = t.IsLocal
 	case failed && u.Never != "":
-		l.Why, l.Reason = t.IsNever, strings.Join(nonEmpty(u.Error, u.Never), "; ")
+		l.Why, l.Reason = t.IsNever, command.Join(u.Error, u.Never)
 	case failed && u.Incomplete:
 		l.Why, l.Retry, l.Incomplete = t.IsIncomplete, t.AsItIs, true
 	case failed:
@@ -177,15 +178,6 @@ func (v *view) upload(u *fs.UploadInfo) *upload {
 		l.Why, l.MayDrop = t.IsQueued, false
 	}
 	return l
-}
-
-func nonEmpty(texts ...string) (all []string) {
-	for _, text := range texts {
-		if text != "" {
-			all = append(all, text)
-		}
-	}
-	return all
 }
 
 // The plot, in units of its view box.

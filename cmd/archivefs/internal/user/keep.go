@@ -100,10 +100,7 @@ func markAll(c *cli.Context, value string) (marks []marked, err error) {
 
 // mark sets the attribute keep of a file or directory.
 func mark(operand, value string) (m marked, err error) {
-	path, err := filepath.EvalSymlinks(operand)
-	if err == nil {
-		path, err = filepath.Abs(path)
-	}
+	path, err := behindLinks(operand)
 	var info os.FileInfo
 	if err == nil {
 		info, err = os.Stat(path)
@@ -130,6 +127,15 @@ func mark(operand, value string) (m marked, err error) {
 		err = errors.New("the folder is not in the archive yet; keep it once it is")
 	}
 	return m, err
+}
+
+// behindLinks is the path of what an operand names.
+func behindLinks(operand string) (string, error) {
+	path, err := filepath.EvalSymlinks(operand)
+	if err != nil {
+		return "", err
+	}
+	return filepath.Abs(path)
 }
 
 // plainError is an error without the path and the operation, which stand before it.
@@ -279,10 +285,7 @@ func sendUploads(c *cli.Context) error {
 
 // sendBelow sends what waits at a path and below it.
 func sendBelow(c *cli.Context, operand string) error {
-	path, err := filepath.EvalSymlinks(operand)
-	if err == nil {
-		path, err = filepath.Abs(path)
-	}
+	path, err := behindLinks(operand)
 	if err != nil {
 		return err
 	}

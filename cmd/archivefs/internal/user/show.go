@@ -37,15 +37,9 @@ func showCommand() *cli.Command {
 			"have closed it, or with Ctrl-C.",
 		Flags: append([]cli.Flag{
 			&cli.BoolFlag{Name: "no-browser", Usage: "print the address, which works once, and open no browser; without an operand the mount point, too"},
-			&cli.BoolFlag{Name: "window", Usage: "show in a window what goes wrong, as a menu needs it"},
+			windowFlag(),
 		}, settings.PlaceFlags()...),
-		Action: func(c *cli.Context) error {
-			err := showUploads(c)
-			if err != nil && c.Bool("window") {
-				showError(c.Context, err.Error())
-			}
-			return err
-		},
+		Action: inWindow(showUploads),
 	}
 }
 
@@ -159,10 +153,7 @@ func OpenCommand() *cli.Command {
 		ArgsUsage: "[PROFILE]",
 		Description: "Without a PROFILE it is all that name a mountpoint, and where there are none an archive of your\n" +
 			"own, at ~/Archive. A mount that begins here goes on in the background.",
-		Flags: []cli.Flag{
-			command.ConfigFlag(),
-			windowFlag(),
-		},
+		Flags:  []cli.Flag{command.ConfigFlag(), windowFlag()},
 		Action: inWindow(open),
 	}
 }
