@@ -32,7 +32,7 @@ func ExampleParse() {
 // What getfattr -d shows of a document.
 func ExampleSubject_Values() {
 	doc := archive.Document{ID: 17, Name: "letter.pdf", Pages: 2, Size: archive.SizeUnknown, Keywords: []string{"reminder"}}
-	for _, v := range xattr.Document(&doc, xattr.StateArchived).Values() {
+	for _, v := range (xattr.Subject{ID: doc.ID, Document: &doc, State: xattr.StateArchived}).Values() {
 		fmt.Printf("%s=%q\n", v.Attr.Name(), v.Data)
 	}
 

@@ -53,11 +53,6 @@ type Subject struct {
 	Defaults Draft
 }
 
-// Document returns the Subject of a document in that state.
-func Document(d *archive.Document, state State) Subject {
-	return Subject{ID: d.ID, Document: d, State: state}
-}
-
 // Value is an attribute with its value. The value can be longer than MaxValue.
 type Value struct {
 	Attr Attr

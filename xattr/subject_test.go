@@ -40,7 +40,7 @@ func TestValues(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			var got []string
-			for _, v := range xattr.Document(&tt.doc, tt.state).Values() {
+			for _, v := range (xattr.Subject{ID: tt.doc.ID, Document: &tt.doc, State: tt.state}).Values() {
 				got = append(got, strings.TrimPrefix(v.Attr.Name(), xattr.Prefix)+"="+string(v.Data))
 			}
 			if !slices.Equal(got, tt.want) {
@@ -53,7 +53,7 @@ func TestValues(t *testing.T) {
 func TestFindAndNames(t *testing.T) {
 	long := strings.Repeat("k", 300)
 	doc := archive.Document{ID: 1, Name: "x", Metadata: []archive.KeyValue{{Key: long, Value: "v"}, {Key: "k", Value: "w"}}}
-	values := xattr.Document(&doc, xattr.StateArchived).Values()
+	values := xattr.Subject{ID: doc.ID, Document: &doc, State: xattr.StateArchived}.Values()
 	if v, ok := xattr.Find(values, known(t, "metadata.k")); !ok || string(v) != "w" {
 		t.Fatalf("got %q, %v", v, ok)
 	}

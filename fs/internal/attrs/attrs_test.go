@@ -91,7 +91,7 @@ func newDocument(kind xattr.Node, state xattr.State) attrs.Node {
 		ID: 17, Name: "r.pdf", Pages: 2, Created: at, Archived: at, Keywords: []string{"a"},
 		Metadata: []archive.KeyValue{{Key: "k", Value: "v"}}, AutoExport: archive.FlagTrue,
 	}
-	s := xattr.Document(&d, state)
+	s := xattr.Subject{ID: d.ID, Document: &d, State: state}
 	s.Keep, s.Cached = xattr.KeepOn, xattr.CachedPart
 	return &document{node: node{kind: kind, subject: s}}
 }

@@ -100,11 +100,11 @@ func archivePlace(c *cli.Context) (at server.Place, err error) {
 // inOneSentence shortens an error of the archive to one sentence. A wrong value becomes wrong
 // usage.
 func inOneSentence(err error) error {
-	var refused *archive.Error
-	if !errors.As(err, &refused) || refused.Detail == "" {
+	refused, ok := errors.AsType[*archive.Error](err)
+	switch {
+	case !ok || refused.Detail == "":
 		return err
-	}
-	if refused.Kind == archive.KindInvalid {
+	case refused.Kind == archive.KindInvalid:
 		return config.Usagef("%s", refused.Detail)
 	}
 	return errors.New(archive.Printable(refused.Detail))

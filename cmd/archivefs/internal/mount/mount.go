@@ -110,8 +110,8 @@ const slowly = 10 * time.Second
 // waiting: it starts a mount that crashed again at once, but one that cannot start would ask the
 // service with refused credentials, for instance, twice a second.
 func startAgainSlowly(c *cli.Context, err error) error {
-	var usage *config.UsageError
-	if err == nil || os.Getenv("NOTIFY_SOCKET") == "" || errors.As(err, &usage) {
+	_, usage := errors.AsType[*config.UsageError](err)
+	if err == nil || os.Getenv("NOTIFY_SOCKET") == "" || usage {
 		return err
 	}
 	command.Complain(c.App.ErrWriter, "%s", err)
@@ -349,8 +349,7 @@ func noBackground(err error) error { return fmt.Errorf("--daemon: start a proces
 // endOfBackground is the error if a process ended before the mount was usable. That has printed
 // why, unless it was killed.
 func endOfBackground(err error) error {
-	var ended *exec.ExitError
-	if errors.As(err, &ended) && ended.ExitCode() > 0 {
+	if ended, ok := errors.AsType[*exec.ExitError](err); ok && ended.ExitCode() > 0 {
 		return command.ExitStatus(ended.ExitCode())
 	}
 	if err == nil {

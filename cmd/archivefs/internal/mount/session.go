@@ -36,7 +36,7 @@ type session struct {
 	stderr   io.Writer
 	fs       *fs.FileSystem
 	spool    *spool.Spool
-	client   clientCloser
+	client   *apiclient.Client
 	local    func(sha256 string) (path string) // the embedded service's file of a content; nil for another service
 	dirs     *config.Dirs
 	identity string       // to which dirs are bound
@@ -54,20 +54,6 @@ type session struct {
 	attended   bool // it has a terminal
 	hangups    <-chan os.Signal
 	closers    []func() error
-}
-
-type clientCloser interface {
-	fs.Archive
-	BaseURL() string
-	SetCredentials(cred apiclient.Credentials) error
-	SetPeople(all *apiclient.People) error
-	fs.People
-	Expect(known func() bool)
-	Doubt()
-	Pause(ctx context.Context, grace time.Duration) error
-	Resume()
-	Reconnect()
-	Sleep(ctx context.Context, d time.Duration) error
 }
 
 // openSession opens everything that a mount needs, without mounting. After a failure it closes what

@@ -150,8 +150,8 @@ func try(name string, value config.Value) config.Problems {
 }
 
 // mistake is the first error of a mount with these options, or nil.
-func (all *Choices) mistake() (usage *config.UsageError) {
-	errors.As(all.read(), &usage)
+func (all *Choices) mistake() *config.UsageError {
+	usage, _ := errors.AsType[*config.UsageError](all.read())
 	return usage
 }
 

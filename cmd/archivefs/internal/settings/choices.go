@@ -252,8 +252,8 @@ func VariableOf(option string) string {
 
 // InFile is an error about the value of an option in a configuration file.
 func (all *Choices) InFile(err error) (p config.Problem, ok bool) {
-	var usage *config.UsageError
-	if !errors.As(err, &usage) {
+	usage, ok := errors.AsType[*config.UsageError](err)
+	if !ok {
 		return p, false
 	}
 	value := all.Values[usage.Option] // there is no option without a name

@@ -86,7 +86,7 @@ func mountsToShow(c *cli.Context) ([]string, error) {
 
 // servePage serves the page of the mount at dir until it is closed.
 func servePage(ctx context.Context, c *cli.Context, dir string) error {
-	page := uploadspage.New(pageMount{&mountedUploads{dir: dir}}, dir, uploadspage.Usual)
+	page := uploadspage.New(&mountedUploads{dir: dir}, dir, uploadspage.Usual)
 	ln, address, err := page.Listen(ctx)
 	if err != nil {
 		return fmt.Errorf("serve the page: %w", err)
@@ -131,19 +131,13 @@ func browse(c *cli.Context, page *uploadspage.Page, dir, address string) {
 	}
 }
 
-// pageMount is a mount as the page asks it.
-type pageMount struct{ *mountedUploads }
-
 // Status implements uploadspage.Mount.
-func (m pageMount) Status() (*fs.Status, error) {
+func (m *mountedUploads) Status() (*fs.Status, error) {
 	if errors.Is(mounted.Answers(m.dir), mounted.ErrSilent) {
 		return nil, uploadspage.ErrSilent
 	}
 	return mounted.UploadsStatus(m.dir)
 }
-
-// Retry implements uploadspage.Mount.
-func (m pageMount) Retry(u *fs.UploadInfo) error { return m.retry(u) }
 
 // OpenCommand is the command open.
 func OpenCommand() *cli.Command {

@@ -75,8 +75,7 @@ func unmount(c *cli.Context) error {
 	if err == nil {
 		err = mounted.Fusermount(c.Context, false, dir)
 	}
-	var busy *mounted.BusyError
-	if errors.As(err, &busy) { // the programs that prevent it may wait for the service
+	if busy, ok := errors.AsType[*mounted.BusyError](err); ok { // the programs that prevent it may wait for the service
 		if _, status, serr := mounted.Status(dir); serr == nil {
 			busy.Silent = silence(status.Requests)
 		}

@@ -182,7 +182,7 @@ func retryUploads(c *cli.Context) error {
 		if u.Never != "" || u.Incomplete && !incomplete {
 			return errors.New(notSent(u, all.dir))
 		}
-		err := mount.retry(u)
+		err := mount.Retry(u)
 		if err == nil {
 			sent = append(sent, *u)
 		}
@@ -209,8 +209,8 @@ func notSent(u *fs.UploadInfo, dir string) string {
 	return fmt.Sprintf("%s; archivefs uploads %s %s %s %s", why, command, doctor.Quoted(dir), u.ID, does)
 }
 
-// retry tells the mount to send an upload, even an incomplete one.
-func (m *mountedUploads) retry(u *fs.UploadInfo) error {
+// Retry tells the mount to send an upload, even an incomplete one.
+func (m *mountedUploads) Retry(u *fs.UploadInfo) error {
 	path, err := m.file(u.ID)
 	if err != nil {
 		return err
