@@ -1,6 +1,5 @@
-// Package archive defines the terms of the domain: mandators, folders, inboxes, documents, the
-// operations on them, and the kinds of errors of an archive service. It imports only the standard
-// library; every other package uses its types.
+// Package archive defines the terms of the domain: mandators, folders, inboxes, documents, the operations on them, and
+// the kinds of errors of an archive service. It imports only the standard library; every other package uses its types.
 package archive
 
 import (
@@ -151,9 +150,8 @@ type Workflow struct {
 	Finished string `json:"finished,omitempty"`
 }
 
-// ID identifies a folder, an inbox folder or a document at the service. A folder and a document may
-// have the same ID. The zero value means "none" or "unknown"; what the service calls 0 is another ID,
-// which only NewID and String know.
+// ID identifies a folder, an inbox folder or a document at the service. A folder and a document may have the same ID.
+// The zero value means "none" or "unknown"; what the service calls 0 is another ID, which only NewID and String know.
 type ID int64
 
 const (
@@ -181,8 +179,7 @@ func (id ID) String() string {
 	return strconv.FormatInt(int64(id), 10)
 }
 
-// Folder is a node of the folder tree: a mandator (top level), a folder below it,
-// or a folder of an inbox.
+// Folder is a node of the folder tree: a mandator (top level), a folder below it, or a folder of an inbox.
 type Folder struct {
 	ID   ID
 	Name string
@@ -192,11 +189,9 @@ type Folder struct {
 	ChildrenKnown bool
 }
 
-// Structure is the answer of the archive structure operation (specification,
-// endpoint 1).
+// Structure is the answer of the archive structure operation (specification, endpoint 1).
 type Structure struct {
-	// Free says whether clients may create folders (free-archive-structure); true if the service
-	// does not say.
+	// Free says whether clients may create folders (free-archive-structure); true if the service does not say.
 	Free bool
 	// Folders are the mandators, or the children of the requested parent.
 	Folders []Folder
@@ -210,8 +205,7 @@ type Inbox struct {
 
 // Inboxes is the answer of the inbox list operation (specification, endpoint 5).
 type Inboxes struct {
-	// Free says whether clients may create folders in inboxes (free-inbox-structure); true if the
-	// service does not say.
+	// Free says whether clients may create folders in inboxes (free-inbox-structure); true if the service does not say.
 	Free    bool
 	Inboxes []Inbox
 }
@@ -225,8 +219,7 @@ type ListOptions struct {
 	Recursive       bool
 }
 
-// Upload describes a file to be archived or placed in an inbox (specification,
-// endpoint 3).
+// Upload describes a file to be archived or placed in an inbox (specification, endpoint 3).
 type Upload struct {
 	// Folder is the target: a folder of the archive, or an inbox folder.
 	Folder ID
@@ -278,11 +271,9 @@ type ContentRequest struct {
 	Representation Representation
 	// Box is the longest side of a Preview in pixels; 0 for one that can be read.
 	Box int
-	// Offset is the first byte wanted. The service may still answer from the start: see
-	// Content.Offset.
+	// Offset is the first byte wanted. The service may still answer from the start: see Content.Offset.
 	Offset int64
-	// Length is how many bytes from Offset on are wanted, 0 for all. A service that supports parts
-	// sends no more.
+	// Length is how many bytes from Offset on are wanted, 0 for all. A service that supports parts sends no more.
 	Length int64
 	// Match, if set, is the ETag that a partial answer must have; if the content has changed the
 	// answer starts at offset 0.
@@ -361,8 +352,7 @@ func (l *Latency) Within(share float64) (time.Duration, bool) {
 
 // Search describes the documents to find: those that match all of it.
 type Search struct {
-	// Text are words and phrases that occur somewhere in a document; a phrase is in double
-	// quotes.
+	// Text are words and phrases that occur somewhere in a document; a phrase is in double quotes.
 	Text []string
 	// Name are words that occur in the name.
 	Name     []string

@@ -37,8 +37,7 @@ const (
 	KindServer
 	// KindUnreachable: no connection could be made; the service did not see the request.
 	KindUnreachable
-	// KindInterrupted: the connection broke after the request was sent; it may have
-	// taken effect.
+	// KindInterrupted: the connection broke after the request was sent; it may have taken effect.
 	KindInterrupted
 	// KindTimeout: the service stopped making progress; the request may have taken effect.
 	KindTimeout
@@ -178,8 +177,7 @@ func Doubtful(err error) bool {
 	return slices.Contains([]Kind{KindServer, KindInterrupted, KindTimeout, KindProtocol, KindForeign, KindOther, KindBusy}, KindOf(err))
 }
 
-// Away reports whether err says that the service cannot answer, so that cached answers may be
-// shown.
+// Away reports whether err says that the service cannot answer, so that cached answers may be shown.
 func Away(err error) bool {
 	return slices.Contains([]Kind{KindBusy, KindServer, KindUnreachable, KindInterrupted, KindTimeout, KindForeign}, KindOf(err))
 }
@@ -208,9 +206,8 @@ func Printable(s string) string {
 	return b.String()
 }
 
-// safe reports whether r is printed as itself: it is no control (C0, C1), no format character that
-// reorders text (UAX #9: LRM, RLM, ALM, embeddings, overrides, isolates), no line or paragraph
-// separator.
+// safe reports whether r is printed as itself: it is no control (C0, C1), no format character that reorders text
+// (UAX #9: LRM, RLM, ALM, embeddings, overrides, isolates), no line or paragraph separator.
 func safe(r rune) bool {
 	return !unicode.IsControl(r) && !unicode.Is(unicode.Bidi_Control, r) && r != '\u2028' && r != '\u2029' && r != '\ufeff'
 }

@@ -1,11 +1,9 @@
-// Package xattr defines the extended attributes of an archive in one table: their names, where
-// their values come from, on what they can be set, and what setting them does. It also converts
-// names and values (xattr(7)).
+// Package xattr defines the extended attributes of an archive in one table: their names, where their values come from,
+// on what they can be set, and what setting them does. It also converts names and values (xattr(7)).
 //
-// It keeps no state and makes no errno. Only Change sends requests, through the Service that it is
-// given. Names begin with Prefix. Parsing a formatted name or value gives the same attribute or
-// value back. Errors wrap one of the package's, so that a caller can tell a wrong value from an
-// unknown name.
+// It keeps no state and makes no errno. Only Change sends requests, through the Service that it is given. Names begin
+// with Prefix. Parsing a formatted name or value gives the same attribute or value back. Errors wrap one of the
+// package's, so that a caller can tell a wrong value from an unknown name.
 package xattr
 
 import (
@@ -37,14 +35,12 @@ type Attr struct {
 	row *row
 	// Key is the metadata key of metadata.KEY, else empty.
 	Key string
-	// Default: the attribute is upload.NAME of a directory, the default for files that are put in
-	// or below it.
+	// Default: the attribute is upload.NAME of a directory, the default for files that are put in or below it.
 	Default bool
 }
 
-// Parse returns the attribute of that name. The error wraps ErrUnknown for another name
-// under Prefix, ErrForeign for one elsewhere in the user namespace and ErrNamespace for
-// one in security, system, trusted or any other namespace.
+// Parse returns the attribute of that name. The error wraps ErrUnknown for another name under Prefix, ErrForeign for
+// one elsewhere in the user namespace and ErrNamespace for one in security, system, trusted or any other namespace.
 func Parse(name string) (Attr, error) {
 	rest, ours := strings.CutPrefix(name, Prefix)
 	switch {
@@ -129,8 +125,7 @@ func (a Attr) On(n Node) Access {
 // 8), nil if the attribute is known without.
 func (a Attr) Data() func(archive.DocumentData) ([]byte, error) { return a.row.data }
 
-// Check returns an error that wraps ErrValue or ErrTooBig if v is no value of the attribute, which
-// must be settable.
+// Check returns an error that wraps ErrValue or ErrTooBig if v is no value of the attribute, which must be settable.
 func (a Attr) Check(v []byte) error {
 	check := a.row.check
 	if check == nil {
@@ -284,8 +279,7 @@ func ParseKeywords(v []byte) ([]string, error) {
 	return keywords, nil
 }
 
-// cutKeyword returns the first keyword of list, the text after its comma, and whether there was a
-// comma.
+// cutKeyword returns the first keyword of list, the text after its comma, and whether there was a comma.
 func cutKeyword(list string) (word, rest string, more bool, err error) {
 	var b strings.Builder
 	for i := 0; i < len(list); i++ {

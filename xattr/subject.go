@@ -183,13 +183,11 @@ var (
 // the defaults of a directory.
 type Draft struct {
 	*archive.Attributes
-	// AutoExport is set on the document once it exists, because an upload cannot set it; nil for a
-	// directory.
+	// AutoExport is set on the document once it exists, because an upload cannot set it; nil for a directory.
 	AutoExport *bool
 }
 
-// at returns the draft's attribute of a row; without a Value if the draft has none. That of
-// auto-export is a *bool.
+// at returns the draft's attribute of a row; without a Value if the draft has none. That of auto-export is a *bool.
 func (d Draft) at(r *row) archive.Attribute {
 	if d.AutoExport != nil && r.name == "auto-export" {
 		return archive.Attribute{Name: r.name, Value: d.AutoExport}
@@ -230,8 +228,7 @@ func (d Draft) values(isDefault bool) (values []Value) {
 	return values
 }
 
-// Set sets an attribute, or removes it if value is nil. The error is one of Check, and leaves the
-// draft unchanged.
+// Set sets an attribute, or removes it if value is nil. The error is one of Check, and leaves the draft unchanged.
 func (d Draft) Set(a Attr, value []byte) error {
 	switch at := d.at(a.row); v := at.Value.(type) {
 	case *[]archive.KeyValue:

@@ -79,8 +79,7 @@ type row struct {
 	here   bool
 	access [nodeEnd]Access
 
-	// value reads the attribute from a Subject that is no draft; nil: it has none. If keyed,
-	// entries does.
+	// value reads the attribute from a Subject that is no draft; nil: it has none. If keyed, entries does.
 	value   func(*Subject) []byte
 	entries func(*Subject) []archive.KeyValue
 	// data reads the attribute from document data, which costs a request.
@@ -89,18 +88,15 @@ type row struct {
 	// The Draft of a file to be uploaded has the attribute under the row's name. If inherited,
 	// directories have a default of it: upload.NAME.
 	inherited bool
-	// check refuses wrong values; nil: those that the draft does not accept, and those that are not
-	// text.
+	// check refuses wrong values; nil: those that the draft does not accept, and those that are not text.
 	check func(value []byte) error
 
-	// change sets the attribute of a document, there and at the service; nil removes it, if
-	// removable is set.
+	// change sets the attribute of a document, there and at the service; nil removes it, if removable is set.
 	change    func(ctx context.Context, s Service, d *archive.Document, key string, value []byte) error
 	removable bool
 }
 
-// Accesses that several attributes share, by NodeArchived, NodeInbox, NodeLocal, NodeDirectory,
-// NodeRoot.
+// Accesses that several attributes share, by NodeArchived, NodeInbox, NodeLocal, NodeDirectory, NodeRoot.
 var (
 	ofDocument = [nodeEnd]Access{ReadOnly, ReadOnly, Ignored}
 	ofService  = [nodeEnd]Access{ReadOnly, ReadOnly}
@@ -164,8 +160,7 @@ type pageStamp struct {
 }
 
 // Notes returns the notes of a document (specification, endpoint 8) as a JSON array, page by page:
-// [{"page":1,"text":...,"date":...,"creator":...}]. The error wraps ErrTooBig if it is longer than
-// MaxValue.
+// [{"page":1,"text":...,"date":...,"creator":...}]. The error wraps ErrTooBig if it is longer than MaxValue.
 func Notes(data archive.DocumentData) ([]byte, error) {
 	notes := []pageNote{}
 	for i, p := range data.Pages {

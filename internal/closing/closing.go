@@ -1,11 +1,9 @@
-// Package closing finds out what it means that a program closed a descriptor of a file in a
-// FUSE mount: whether it was the last one, or the end of a program that was killed. FUSE sends
-// FLUSH at every close of every duplicate, so this looks at the process. It also reports whether
-// a process that waits was killed.
+// Package closing finds out what it means that a program closed a descriptor of a file in a FUSE mount: whether it was
+// the last one, or the end of a program that was killed. FUSE sends FLUSH at every close of every duplicate, so this
+// looks at the process. It also reports whether a process that waits was killed.
 package closing
 
-// Meaning is what the close of a descriptor means, as far as can be found out about the
-// process that closed it.
+// Meaning is what the close of a descriptor means, as far as can be found out about the process that closed it.
 type Meaning uint8
 
 const (

@@ -16,9 +16,8 @@ const (
 	pfSignaled = 0x400
 )
 
-// lookLimit bounds the look at a process. It takes microseconds, under heavy load longer. A look
-// at a process inside execve would deadlock, as execve waits for us; inExec recognises that
-// beforehand, so the limit can be generous.
+// lookLimit bounds the look at a process. It takes microseconds, under heavy load longer. A look at a process inside
+// execve would deadlock, as execve waits for us; inExec recognises that beforehand, so the limit can be generous.
 const lookLimit = 5 * time.Second
 
 // ThreadGroup returns the process that a thread belongs to, 0 when that cannot be found out.
@@ -69,10 +68,9 @@ func tgid(status []byte) int {
 // (exec_update_lock) for which other files of /proc/PID wait, at least stat and maps.
 func inExec(status []byte) bool { return infoField(status, "VmExe:") == "0 kB" }
 
-// Examine finds out what it means that the thread pid closed a descriptor of the
-// file with the inode number ino, which the process opener had opened. mappable says that
-// somebody has opened the file for reading and writing, without which nobody writes to it
-// through a mapping (mmap(2)).
+// Examine finds out what it means that the thread pid closed a descriptor of the file with the inode number ino, which
+// the process opener had opened. mappable says that somebody has opened the file for reading and writing, without which
+// nobody writes to it through a mapping (mmap(2)).
 func Examine(pid uint32, opener int, ino uint64, mappable bool, mounts *Mounts) Meaning {
 	result := make(chan Meaning, 1)
 	go func() {
@@ -171,8 +169,7 @@ func descriptors(group int, buf []byte) []string {
 	return fds
 }
 
-// holds reports whether a process has the file open, by a descriptor that has none of the flags
-// without (open(2)).
+// holds reports whether a process has the file open, by a descriptor that has none of the flags without (open(2)).
 func holds(group int, ino uint64, mounts *Mounts, without uint64, buf []byte) bool {
 	return holdsAt(group, descriptors(group, buf), ino, mounts, without, buf)
 }
@@ -203,10 +200,9 @@ func holdsAt(group int, fds []string, ino uint64, mounts *Mounts, without uint64
 // mostDescendants bounds how many processes are asked what they inherited.
 const mostDescendants = 64
 
-// inherited reports whether a descendant of the opener holds the file open: in `(a; b &) > f` the
-// file is not complete when the shell closes it. One that has another parent by then is not found.
-// What the kernel closes before a descendant runs another program is not inherited. alone says that the
-// opener has one thread.
+// inherited reports whether a descendant of the opener holds the file open: in `(a; b &) > f` the file is not complete
+// when the shell closes it. One that has another parent by then is not found. What the kernel closes before a
+// descendant runs another program is not inherited. alone says that the opener has one thread.
 func inherited(opener int, alone bool, ino uint64, mounts *Mounts, buf []byte) bool {
 	var below []int
 	if alone {

@@ -51,8 +51,7 @@ func read(path string, buf []byte, once bool) ([]byte, error) {
 	}
 }
 
-// direntRoom is more than an entry takes whose name is a number. Where so much room is left there are no
-// more entries.
+// direntRoom is more than an entry takes whose name is a number. Where so much room is left there are no more entries.
 const direntRoom = 64
 
 // listProc returns the names in a directory below /proc, all of them numbers. It uses buf likewise.

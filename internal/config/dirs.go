@@ -51,9 +51,8 @@ func xdg(env, below, option string) (string, error) {
 	return filepath.Join(home, below), nil
 }
 
-// homeDir is the home directory of the user, also where the environment lacks it, as under
-// mount(8) and the system's service manager: what waits to be archived lies in the same place
-// then.
+// homeDir is the home directory of the user, also where the environment lacks it, as under mount(8) and the system's
+// service manager: what waits to be archived lies in the same place then.
 func homeDir() (string, error) {
 	if home, err := os.UserHomeDir(); err == nil {
 		return home, nil
@@ -91,10 +90,9 @@ func dirsOf(dir, identity string) (*Dirs, error) {
 	return &Dirs{State: filepath.Join(home.State, name), Cache: filepath.Join(home.Cache, name)}, nil
 }
 
-// OpenDirs makes the state directories of the archive with the given identity (no secret)
-// and locks them for this process. With dir set, everything lies below it; else below the
-// XDG state and cache homes, in a directory per archive. A directory of another archive is
-// refused, so that what waits in it never reaches the wrong one.
+// OpenDirs makes the state directories of the archive with the given identity (no secret) and locks them for this
+// process. With dir set, everything lies below it; else below the XDG state and cache homes, in a directory per
+// archive. A directory of another archive is refused, so that what waits in it never reaches the wrong one.
 func OpenDirs(dir, identity string) (*Dirs, error) {
 	d, err := dirsOf(dir, identity)
 	if err != nil {
@@ -154,8 +152,7 @@ func owned(dir string) error {
 	return fmt.Errorf("%s belongs to the user %s; mount as that user, or name another directory with --state-dir", dir, owner)
 }
 
-// unused refuses a directory that holds files and is no state directory, before its mode is
-// changed.
+// unused refuses a directory that holds files and is no state directory, before its mode is changed.
 func unused(dir string) error {
 	foreign, err := holdsOthers(dir, boundName, lockName, hastenName, "cache")
 	if err != nil {
@@ -244,9 +241,8 @@ func (d *Dirs) Close() error {
 	return nil
 }
 
-// DataDir returns the absolute path of the directory in which the embedded service keeps its
-// archive: dir, or, when that is empty, one in the XDG data home. A directory that holds other
-// files is refused. Nothing is made.
+// DataDir returns the absolute path of the directory in which the embedded service keeps its archive: dir, or, when
+// that is empty, one in the XDG data home. A directory that holds other files is refused. Nothing is made.
 func DataDir(dir string) (string, error) {
 	if dir == "" {
 		base, err := xdg("XDG_DATA_HOME", ".local/share", "data")

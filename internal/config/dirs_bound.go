@@ -19,8 +19,7 @@ type Bound struct {
 	Identity     string // the address of the service and whose credentials, or "embedded:" and the data directory
 }
 
-// BoundTo returns which archive a directory belongs to. The error wraps os.ErrNotExist where it
-// is no state directory.
+// BoundTo returns which archive a directory belongs to. The error wraps os.ErrNotExist where it is no state directory.
 func BoundTo(dir string) (Bound, error) {
 	known, err := os.ReadFile(filepath.Join(dir, boundName)) //nolint:gosec // the user names it
 	if err != nil {
@@ -125,9 +124,8 @@ func (b *Bound) Open() (*Dirs, error) {
 	return d, nil
 }
 
-// OpenBound locks a state directory of any archive for this process, which runs a command and no
-// mount; InUseError.Command shows it to others meanwhile. The error is an *InUseError while
-// another process has the directory.
+// OpenBound locks a state directory of any archive for this process, which runs a command and no mount;
+// InUseError.Command shows it to others meanwhile. The error is an *InUseError while another process has the directory.
 func OpenBound(dir, command string) (*Dirs, error) {
 	b, err := BoundTo(dir)
 	if err != nil {
@@ -167,8 +165,7 @@ func LookDirs(dir, identity string) (Seen, error) {
 	return s, err
 }
 
-// LookHomes looks at where the state directories of any archive lie: dir, or what is above
-// those of each.
+// LookHomes looks at where the state directories of any archive lie: dir, or what is above those of each.
 func LookHomes(dir string) (Seen, error) {
 	if dir != "" {
 		return Seen{State: dir, Cache: filepath.Join(dir, "cache")}, unused(dir)
@@ -181,8 +178,7 @@ func LookHomes(dir string) (Seen, error) {
 	return Seen{State: filepath.Join(state, "archivefs"), Cache: filepath.Join(caches, "archivefs")}, err
 }
 
-// locked reports whether a process holds the lock. It takes the lock for a moment, beside
-// others that only look.
+// locked reports whether a process holds the lock. It takes the lock for a moment, beside others that only look.
 func locked(path string) (bool, error) {
 	f, err := os.Open(path) //nolint:gosec // below our own directory
 	if errors.Is(err, os.ErrNotExist) {

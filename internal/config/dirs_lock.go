@@ -93,8 +93,7 @@ func inUse(state string, lock io.Reader) *InUseError {
 	return e
 }
 
-// take locks the state directory: two mounts never share one. The lock goes with the
-// process.
+// take locks the state directory: two mounts never share one. The lock goes with the process.
 func (d *Dirs) take() error {
 	path := filepath.Join(d.State, lockName)
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600) //nolint:gosec // below our own directory
@@ -172,8 +171,7 @@ func (d *Dirs) linkFrom(mountpoint string) error {
 	return os.Symlink(d.State, link)
 }
 
-// StateAt returns the state directory of the mount at a mount point, or of the one that was
-// killed there.
+// StateAt returns the state directory of the mount at a mount point, or of the one that was killed there.
 func StateAt(mountpoint string) (string, error) {
 	link, err := placeOf(mountpoint)
 	if err != nil {
@@ -182,8 +180,7 @@ func StateAt(mountpoint string) (string, error) {
 	return os.Readlink(link)
 }
 
-// usedBy notes who has the directory, empty for a mount that is not usable yet, and in a line of
-// its own the process.
+// usedBy notes who has the directory, empty for a mount that is not usable yet, and in a line of its own the process.
 func (d *Dirs) usedBy(who string) error {
 	who += "\n" + strconv.Itoa(os.Getpid())
 	err := d.lock.Truncate(0)
@@ -196,9 +193,8 @@ func (d *Dirs) usedBy(who string) error {
 	return nil
 }
 
-// Hasten asks the mount that has a state directory to leave its uploads to the next one if it was
-// unmounted, until the mark is closed or the process ends. The error wraps syscall.EWOULDBLOCK while
-// another process asks.
+// Hasten asks the mount that has a state directory to leave its uploads to the next one if it was unmounted, until the
+// mark is closed or the process ends. The error wraps syscall.EWOULDBLOCK while another process asks.
 func Hasten(state string) (mark io.Closer, err error) {
 	f, err := os.OpenFile(filepath.Join(state, hastenName), os.O_CREATE|os.O_RDWR, 0o600) //nolint:gosec // below our own directory
 	if err != nil {

@@ -231,8 +231,7 @@ func absolute(path string) (string, error) {
 // systemFile is the configuration that the administrator gives to all users.
 const systemFile = "/etc/archivefs/config.toml"
 
-// Places are the paths of the configuration files, the user's before the system's. A user
-// without a home has none.
+// Places are the paths of the configuration files, the user's before the system's. A user without a home has none.
 func Places() []string {
 	base, err := xdg("XDG_CONFIG_HOME", ".config", "config")
 	if err != nil {
@@ -346,8 +345,7 @@ func (files Files) Profiles() []string {
 // Has reports whether there is a profile of that name.
 func (files Files) Has(profile string) bool { return slices.Contains(files.Profiles(), profile) }
 
-// Layers are what the files say for a profile (empty for none): its sections, the user's
-// first, then what is for all.
+// Layers are what the files say for a profile (empty for none): its sections, the user's first, then what is for all.
 func (files Files) Layers(profile string) []Layer {
 	var layers []Layer
 	for _, f := range files {

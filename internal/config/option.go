@@ -32,8 +32,7 @@ const (
 	Duration             // "1m"
 )
 
-// Option is an option of the command line that a configuration file may set, too. Its name
-// is the key.
+// Option is an option of the command line that a configuration file may set, too. Its name is the key.
 type Option struct {
 	Name   string
 	Kind   Kind
@@ -41,8 +40,7 @@ type Option struct {
 	Secret bool // its value is shown to nobody
 }
 
-// Mountpoint is the key with which a profile says where it is mounted. On the command line it is
-// an argument.
+// Mountpoint is the key with which a profile says where it is mounted. On the command line it is an argument.
 const Mountpoint = "mountpoint"
 
 // Source says which kind of place a value comes from, the strongest first.
@@ -72,9 +70,8 @@ func (v Value) IsFromFile() bool { return v.Source == FromProfile || v.Source ==
 // Layer is what one source says, by the names of the options.
 type Layer map[string]Value
 
-// Merge lays layers over each other, the strongest first. Of options that say the same in
-// different ways (alternatives) only those of one layer count, so that a key on the command
-// line wins over a key file in a profile.
+// Merge lays layers over each other, the strongest first. Of options that say the same in different ways (alternatives)
+// only those of one layer count, so that a key on the command line wins over a key file in a profile.
 func Merge(layers []Layer, alternatives [][]string) Layer {
 	all := Layer{}
 	for _, layer := range layers {
@@ -95,18 +92,16 @@ func Merge(layers []Layer, alternatives [][]string) Layer {
 	return all
 }
 
-// hasAny reports whether one of the options is chosen. One that is empty or switched off is
-// none.
+// hasAny reports whether one of the options is chosen. One that is empty or switched off is none.
 func (l Layer) hasAny(names []string) bool {
 	return slices.ContainsFunc(names, func(name string) bool {
 		return l[name].Text != "" && l[name].Text != "false"
 	})
 }
 
-// ignored are options of mount(8), fstab(5) and fuse(8) that are for other programs, or have no
-// effect here: the kernel checks permissions wherever other users have access, and a mount never
-// has devices and setuid programs. Those with "=" have a value; the subtype is ours, and so is what is
-// read at once. All other names are those of long options.
+// ignored are options of mount(8), fstab(5) and fuse(8) that are for other programs, or have no effect here: the kernel
+// checks permissions wherever other users have access, and a mount never has devices and setuid programs. Those with
+// "=" have a value; the subtype is ours, and so is what is read at once. All other names are those of long options.
 var ignored = strings.Fields(`auto noauto user nouser users owner group nofail _netdev comment= helper= uhelper= subtype= max-read=
 	defaults rw suid nosuid dev nodev sync async dirsync default_permissions auto_unmount symfollow
 	atime noatime relatime norelatime strictatime nostrictatime lazytime nolazytime diratime nodiratime
@@ -261,8 +256,7 @@ func (p Problem) String() string {
 // Problems are all that is wrong in the configuration, or nothing.
 type Problems []Problem
 
-// Error returns nil when nothing is wrong, else a *UsageError with the first problem and how
-// to see the others.
+// Error returns nil when nothing is wrong, else a *UsageError with the first problem and how to see the others.
 func (all Problems) Error() error {
 	switch len(all) {
 	case 0:

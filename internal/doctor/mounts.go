@@ -285,8 +285,7 @@ func Kernel(release string, privileged bool) Finding {
 	return Fine(check, name+"; passthrough is possible")
 }
 
-// Privileged reports whether a process has the capability SYS_ADMIN, by the text of its
-// /proc/PID/status.
+// Privileged reports whether a process has the capability SYS_ADMIN, by the text of its /proc/PID/status.
 func Privileged(status string) bool {
 	const sysAdmin = 21 // capabilities(7)
 	var effective uint64

@@ -306,8 +306,7 @@ func someDocument(ctx context.Context, a Archive, inboxes archive.Inboxes) (arch
 	return 0, false, nil
 }
 
-// contents checks which representations of a document the service has, and the other operations on
-// it.
+// contents checks which representations of a document the service has, and the other operations on it.
 func contents(ctx context.Context, a Archive, doc archive.ID, metadata bool) Finding {
 	const check = "contents"
 	var has, lacks []string

@@ -1,7 +1,6 @@
-// Package durable publishes files so that a reader, and a start after a crash of the
-// program or of the machine, finds either the whole file or none: the bytes go to a
-// temporary file in the target's directory, are synced, renamed to their name, and the
-// directory is synced (rename(2), fsync(2)).
+// Package durable publishes files so that a reader, and a start after a crash of the program or of the machine, finds
+// either the whole file or none: the bytes go to a temporary file in the target's directory, are synced, renamed to
+// their name, and the directory is synced (rename(2), fsync(2)).
 //
 // Temporary files are named .tmp-* and readable by their owner alone; what a crash left
 // of them is removed by Sweep. An error after the rename says that the name may be gone
@@ -26,9 +25,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// WriteFile replaces the file path with one that holds data and has exactly the
-// permissions perm; the umask does not count. On an error before the rename the old file
-// is unchanged and nothing is left beside it.
+// WriteFile replaces the file path with one that holds data and has exactly the permissions perm; the umask does not
+// count. On an error before the rename the old file is unchanged and nothing is left beside it.
 func WriteFile(path string, data []byte, perm os.FileMode) error {
 	f, err := CreateTemp(filepath.Dir(path))
 	if err != nil {
@@ -56,10 +54,9 @@ func fill(f *os.File, data []byte, perm os.FileMode) error {
 	return nil
 }
 
-// Publish syncs the temporary file f, gives it the name path in the same file system,
-// replacing what is there, and syncs the directories. f stays open: it is the published
-// file. When the rename was not reached f still has its temporary name, to be removed by
-// Discard.
+// Publish syncs the temporary file f, gives it the name path in the same file system, replacing what is there, and
+// syncs the directories. f stays open: it is the published file. When the rename was not reached f still has its
+// temporary name, to be removed by Discard.
 func Publish(f *os.File, path string) error {
 	if err := f.Sync(); err != nil {
 		return fmt.Errorf("sync temporary file: %w", err)
@@ -96,9 +93,8 @@ func CreateTemp(dir string) (*os.File, error) {
 	return f, nil
 }
 
-// Discard closes and removes the temporary file f and returns cause, so that a failure
-// reads `return Discard(f, err)`. What cannot be removed is left to Sweep. A file that
-// Publish has renamed is only closed.
+// Discard closes and removes the temporary file f and returns cause, so that a failure reads `return Discard(f, err)`.
+// What cannot be removed is left to Sweep. A file that Publish has renamed is only closed.
 func Discard(f *os.File, cause error) error {
 	_ = f.Close()
 	_ = os.Remove(f.Name())
@@ -170,10 +166,9 @@ type Named struct {
 	Path string
 }
 
-// PublishAll is Publish for many files, in a fraction of the time: all of them are synced
-// concurrently before the first is renamed, and each directory is synced once. Directories of
-// temporary names are not synced: a name that a crash brings back is left to Sweep. After an
-// error some files may have their names, and those are whole.
+// PublishAll is Publish for many files, in a fraction of the time: all of them are synced concurrently before the first
+// is renamed, and each directory is synced once. Directories of temporary names are not synced: a name that a crash
+// brings back is left to Sweep. After an error some files may have their names, and those are whole.
 func PublishAll(files []Named) error {
 	if err := each(files, func(n Named) error { return n.File.Sync() }); err != nil {
 		return fmt.Errorf("sync temporary file: %w", err)
@@ -203,10 +198,9 @@ func each[T any](values []T, do func(T) error) error {
 	return group.Wait()
 }
 
-// MkdirAll makes a directory and those above it that are missing, and syncs the names of all
-// that it made: what is synced in a directory is lost with the directory's own name. The name of
-// dir is synced also when it was there, because the run that made it may have been killed before
-// it did that.
+// MkdirAll makes a directory and those above it that are missing, and syncs the names of all that it made: what is
+// synced in a directory is lost with the directory's own name. The name of dir is synced also when it was there,
+// because the run that made it may have been killed before it did that.
 func MkdirAll(dir string, perm os.FileMode) error {
 	dir = filepath.Clean(dir)
 	there := dir // the deepest that is there

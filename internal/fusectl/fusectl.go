@@ -10,8 +10,7 @@ import (
 	"strings"
 )
 
-// ErrNone says that the kernel's list of connections does not have the one that is asked for, or
-// cannot be reached.
+// ErrNone says that the kernel's list of connections does not have the one that is asked for, or cannot be reached.
 var ErrNone = errors.New("no such FUSE connection")
 
 // ErrNoHelper says that there is no fusermount3, which mounts for those who may not.

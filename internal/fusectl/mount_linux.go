@@ -223,8 +223,7 @@ func Detach(dir string) error {
 // dir is where the kernel's list of connections is mounted, if it is.
 const dir = "/sys/fs/fuse/connections"
 
-// Connection is a connection in the kernel's list. It stays that one when it has ended and its number is
-// another one's.
+// Connection is a connection in the kernel's list. It stays that one when it has ended and its number is another one's.
 type Connection struct{ abort int }
 
 // Find returns the connection of the mounts of a device, by the device's minor number, which the caller

@@ -130,9 +130,8 @@ func CheckAddress(address string) error {
 	return nil
 }
 
-// Serve answers at address: /metrics in the text format of Prometheus, /healthz while the program
-// lives, /readyz with 200 or 503 and the reason. Only the user may open a socket; one of a dead
-// program is replaced.
+// Serve answers at address: /metrics in the text format of Prometheus, /healthz while the program lives, /readyz with
+// 200 or 503 and the reason. Only the user may open a socket; one of a dead program is replaced.
 func Serve(ctx context.Context, address string, source Source) (*Server, error) {
 	ln, err := listen(ctx, address)
 	if err != nil {
@@ -222,8 +221,7 @@ func say(w http.ResponseWriter, status int, text string) {
 	_, _ = io.WriteString(w, text+"\n")
 }
 
-// collector collects all families at each scrape. It describes none of them, so that rows may come
-// and go.
+// collector collects all families at each scrape. It describes none of them, so that rows may come and go.
 type collector func() []Family
 
 // Describe implements prometheus.Collector.

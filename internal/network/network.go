@@ -1,5 +1,4 @@
-// Package network tells when the machine is in another network: addresses or the way out of it have
-// changed.
+// Package network tells when the machine is in another network: addresses or the way out of it have changed.
 package network
 
 import (
@@ -7,8 +6,7 @@ import (
 	"time"
 )
 
-// settle is how long nothing may change before a change is told: another network comes in many small
-// steps.
+// settle is how long nothing may change before a change is told: another network comes in many small steps.
 const settle = time.Second
 
 // source is where changes come from.

@@ -59,9 +59,8 @@ type shown struct {
 	token string // lets the window that its action opens take the focus
 }
 
-// NewBus returns the notification service of the session. It connects to nothing yet. chosen is
-// called when the person has chosen to see more; the token lets a new window take the focus
-// (XDG_ACTIVATION_TOKEN), and may be empty.
+// NewBus returns the notification service of the session. It connects to nothing yet. chosen is called when the person
+// has chosen to see more; the token lets a new window take the focus (XDG_ACTIVATION_TOKEN), and may be empty.
 func NewBus(chosen func(token string)) *Bus {
 	return &Bus{dial: dialSession, chosen: chosen, closed: make(chan struct{}, 1)}
 }

@@ -1,10 +1,9 @@
 // Package notify tells a person at a desktop what keeps their files from the archive, in
 // notifications (org.freedesktop.Notifications).
 //
-// A Notifier gathers what it is told, and shows one message at a time: the first two seconds after
-// something happened, so that a burst is one message, and then at most one a minute. A later message
-// replaces the one before it, and contains what that said, until that was closed, chosen, or taken
-// away by the desktop after its time.
+// A Notifier gathers what it is told, and shows one message at a time: the first two seconds after something happened,
+// so that a burst is one message, and then at most one a minute. A later message replaces the one before it, and
+// contains what that said, until that was closed, chosen, or taken away by the desktop after its time.
 //
 // The mount never waits: the methods that tell a Notifier something take a short lock only, messages
 // are shown by a goroutine of their own within a limit, and what cannot be shown is dropped.

@@ -27,8 +27,7 @@ var errEnded = errors.New("the connection to the system bus has ended")
 
 // Sleeper is told what the machine does. Its methods are called one after the other.
 type Sleeper interface {
-	// Sleep is called when the machine is about to sleep, which waits until it returns, for some
-	// seconds at most.
+	// Sleep is called when the machine is about to sleep, which waits until it returns, for some seconds at most.
 	Sleep()
 	// Wake is called when it has woken up, or has not slept after all.
 	Wake()

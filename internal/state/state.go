@@ -1,8 +1,7 @@
-// Package state keeps what users said about documents and folders and the archive has no place
-// for: the times of files that were put in or changed here, the keywords of inbox documents
-// until these are archived, the upload defaults of folders, and which of them are kept on this machine.
-// It is one bbolt file. A change
-// is durable when the call returns; times are written together, a second later.
+// Package state keeps what users said about documents and folders and the archive has no place for: the times of files
+// that were put in or changed here, the keywords of inbox documents until these are archived, the upload defaults of
+// folders, and which of them are kept on this machine. It is one bbolt file. A change is durable when the call returns;
+// times are written together, a second later.
 package state
 
 import (
@@ -37,8 +36,7 @@ const (
 	bucketKept     = "kept-documents-v1" // document: JSON of Kept
 )
 
-// Open opens the store at path and creates it where it does not exist, for the user
-// alone (0600).
+// Open opens the store at path and creates it where it does not exist, for the user alone (0600).
 func Open(path string) (*Store, error) {
 	db, err := bbolt.Open(path, 0o600, &bbolt.Options{Timeout: 5 * time.Second})
 	if err != nil {

@@ -97,8 +97,7 @@ func archivePlace(c *cli.Context) (at server.Place, err error) {
 	return at, err
 }
 
-// inOneSentence shortens an error of the archive to one sentence. A wrong value becomes wrong
-// usage.
+// inOneSentence shortens an error of the archive to one sentence. A wrong value becomes wrong usage.
 func inOneSentence(err error) error {
 	refused, ok := errors.AsType[*archive.Error](err)
 	switch {

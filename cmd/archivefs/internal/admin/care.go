@@ -171,8 +171,7 @@ func tellCopied(c *cli.Context, done care.Copied) error {
 		command.Plural(int(done.Contents), "content"), command.Size(done.Bytes), done.Made.Local().Format("2006-01-02 15:04:05"), command.Plural(int(done.Added), "content"))
 }
 
-// tellLacking names contents that could not be copied, and how to find their documents. It returns
-// the exit status.
+// tellLacking names contents that could not be copied, and how to find their documents. It returns the exit status.
 func tellLacking(c *cli.Context, lacking []string, where, look string) error {
 	if len(lacking) == 0 {
 		return nil

@@ -21,9 +21,8 @@ const (
 	expiresSoon = 14 * 24 * time.Hour
 )
 
-// Certificate is a certificate with its key. It is reloaded when its files change, for instance by
-// certbot. Existing connections stay open. If the new files are wrong, the old certificate stays in
-// use.
+// Certificate is a certificate with its key. It is reloaded when its files change, for instance by certbot. Existing
+// connections stay open. If the new files are wrong, the old certificate stays in use.
 type Certificate struct {
 	certFile string
 	keyFile  string

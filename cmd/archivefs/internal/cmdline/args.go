@@ -76,8 +76,7 @@ func Arrange(app *cli.App, args []string) ([]string, error) {
 	return append(append(append(head, options...), "--"), operands...), nil
 }
 
-// isMountOption reports whether arg is -o, with its value (-oVALUE, -o=VALUE) or without, or --o,
-// which is the same.
+// isMountOption reports whether arg is -o, with its value (-oVALUE, -o=VALUE) or without, or --o, which is the same.
 func isMountOption(arg string) bool {
 	if long, ok := strings.CutPrefix(arg, "--o"); ok {
 		return long == "" || long[0] == '='
@@ -85,8 +84,7 @@ func isMountOption(arg string) bool {
 	return strings.HasPrefix(arg, "-o")
 }
 
-// Descend follows the commands in a command line and returns them, with the commands and the flags
-// of the last one.
+// Descend follows the commands in a command line and returns them, with the commands and the flags of the last one.
 func Descend(app *cli.App, args []string) (path []string, commands []*cli.Command, flags []cli.Flag) {
 	commands, flags = app.Commands, app.Flags
 	for len(args) > 0 {
@@ -129,8 +127,7 @@ func TakeSecrets(args []string) []string {
 	return own
 }
 
-// isSecret reports whether the value after the option arg is a secret. Those of -o and --proxy may contain
-// one.
+// isSecret reports whether the value after the option arg is a secret. Those of -o and --proxy may contain one.
 func isSecret(arg string) bool {
 	name := strings.TrimLeft(arg, "-")
 	return name != arg && (name == "o" || name == "proxy" || slices.Contains(command.SecretFlags, name))

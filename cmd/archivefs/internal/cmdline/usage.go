@@ -84,8 +84,7 @@ func CheckValue(f cli.Flag, text string) error {
 	return nil
 }
 
-// misfit says why text is no value for an option of this kind, and gives an example; empty if it is
-// one.
+// misfit says why text is no value for an option of this kind, and gives an example; empty if it is one.
 func misfit(f cli.Flag, text string) string {
 	switch f.(type) {
 	case *cli.DurationFlag:
@@ -114,8 +113,7 @@ func HelpCommand(app *cli.App, args []string) string {
 	return strings.Join(append(append([]string{"archivefs"}, path...), "--help"), " ")
 }
 
-// ChooseCommand is the action of the program, or of a group of commands at path: it fails, and
-// points to the help text.
+// ChooseCommand is the action of the program, or of a group of commands at path: it fails, and points to the help text.
 func ChooseCommand(path ...string) cli.ActionFunc {
 	return func(c *cli.Context) error {
 		if c.Args().Present() {

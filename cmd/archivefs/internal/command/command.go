@@ -166,8 +166,7 @@ func NewAsker(ctx context.Context, in io.Reader, out io.Writer) *Asker {
 	return a
 }
 
-// Complete asks for missing credentials. Without a terminal it does not ask for the user: options
-// must name it.
+// Complete asks for missing credentials. Without a terminal it does not ask for the user: options must name it.
 func (a *Asker) Complete(cred *apiclient.Credentials) error {
 	var err error
 	if a.person != nil && *cred == (apiclient.Credentials{}) {

@@ -35,8 +35,7 @@ func CredentialFlags(use string) []cli.Flag {
 	}
 }
 
-// ReadCredentials reads the credentials of the options. The client and the service check whether
-// they go together.
+// ReadCredentials reads the credentials of the options. The client and the service check whether they go together.
 func ReadCredentials(c *cli.Context) (cred apiclient.Credentials, err error) {
 	cred.CloudID, cred.User = c.String("cloud-id"), c.String("user")
 	if cred.APIKey, err = Secret(c, "api-key"); err == nil {
@@ -45,8 +44,7 @@ func ReadCredentials(c *cli.Context) (cred apiclient.Credentials, err error) {
 	return cred, err
 }
 
-// Secret is the value of an option, the content of the file in its -file option, or the output of
-// its -command option.
+// Secret is the value of an option, the content of the file in its -file option, or the output of its -command option.
 func Secret(c *cli.Context, name string) (string, error) {
 	if err := OnlyOne(c, name); err != nil {
 		return "", err
@@ -175,8 +173,7 @@ const rowWork = 4 << 10
 // work is the work in the unit of the bar: an upload without bytes counts, too.
 func (b *Backlog) work() int64 { return b.Bytes + int64(b.Uploads) + b.Rows*rowWork }
 
-// Progress shows a shrinking backlog in the last line of a terminal. Its methods may be called
-// concurrently.
+// Progress shows a shrinking backlog in the last line of a terminal. Its methods may be called concurrently.
 type Progress struct {
 	terminal io.Writer
 

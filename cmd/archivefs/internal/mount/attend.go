@@ -181,8 +181,7 @@ func (s *session) rereadPeople(ctx context.Context) error {
 }
 
 const (
-	// unmountPatience is how long an unmount waits for files to be closed before it detaches the
-	// mount.
+	// unmountPatience is how long an unmount waits for files to be closed before it detaches the mount.
 	unmountPatience = 3 * time.Second
 	// awayPatience bounds the wait for uploads while the service is away: enough for those in flight.
 	awayPatience = 2 * time.Second
@@ -283,9 +282,8 @@ func (s *session) takeDown(hurry context.Context, m *fs.Mount) error {
 	}
 }
 
-// drain waits until nothing is in flight and pending uploads are archived, or the service cannot
-// take them, or ctx ends, or another process waits for the end of this one (next). After that no upload
-// begins.
+// drain waits until nothing is in flight and pending uploads are archived, or the service cannot take them, or ctx
+// ends, or another process waits for the end of this one (next). After that no upload begins.
 func (s *session) drain(ctx context.Context) (next bool) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

@@ -84,8 +84,7 @@ func (s *session) reconnect(ctx context.Context, why string) {
 	}
 }
 
-// notifier tells the person at the desktop what goes wrong, until the session ends. It is nil with
-// --notify none.
+// notifier tells the person at the desktop what goes wrong, until the session ends. It is nil with --notify none.
 func (s *session) notifier(cure string) *notify.Notifier {
 	if !s.settings.Notify {
 		return nil

@@ -121,8 +121,7 @@ func startAgainSlowly(c *cli.Context, err error) error {
 	return command.ExitStatus(1)
 }
 
-// serve checks the service, mounts, and waits for the end. It returns the mount, nil if there was
-// none.
+// serve checks the service, mounts, and waits for the end. It returns the mount, nil if there was none.
 func (s *session) serve(c *cli.Context) (*fs.Mount, error) {
 	err := s.fs.Check(c.Context)
 	if err == nil {
@@ -197,10 +196,9 @@ func (s *session) mount(c *cli.Context, left bool) (*fs.Mount, error) {
 	return m, nil
 }
 
-// detach leaves the session, the directory and the standard error of the caller once the mount is
-// usable. Not before: for an automount, all processes except those of the caller's group wait for
-// it (autofs(5)), and this one would wait for itself. After that the output of a crash goes to the
-// log file, if there is one; messages go to the log.
+// detach leaves the session, the directory and the standard error of the caller once the mount is usable. Not before:
+// for an automount, all processes except those of the caller's group wait for it (autofs(5)), and this one would wait
+// for itself. After that the output of a crash goes to the log file, if there is one; messages go to the log.
 func (s *session) detach() error {
 	if s.log.Out == io.Discard && len(s.log.Hooks) == 0 {
 		command.Say(s.stderr, "there is neither a journal nor syslog on this machine, so nothing is logged; name a file with --log-file")
@@ -233,8 +231,7 @@ func (s *session) announce(out io.Writer, dir string) error {
 	return nil
 }
 
-// outcome is the result of the program. A background process also logs it, because nobody reads its
-// standard error.
+// outcome is the result of the program. A background process also logs it, because nobody reads its standard error.
 func (s *session) outcome(err error) error {
 	if err == nil || !s.detached {
 		return err
@@ -274,11 +271,10 @@ func prepareMountpoint(s *settings.Mount) (stale bool, err error) {
 	return false, mounted.CheckMountpoint(s.Mountpoint, s.Nonempty)
 }
 
-// A background mount (--daemon) is this program in one more process. The first process reads the options
-// and asks for credentials, and passes both to the mount through a pipe, because others can read the
-// arguments and the environment of a process. Until the mount is usable it stays in the session and the
-// process group of the first process and writes to its standard error, and its exit status becomes that of
-// the first.
+// A background mount (--daemon) is this program in one more process. The first process reads the options and asks for
+// credentials, and passes both to the mount through a pipe, because others can read the arguments and the environment
+// of a process. Until the mount is usable it stays in the session and the process group of the first process and writes
+// to its standard error, and its exit status becomes that of the first.
 
 // HandoverVariable in the environment marks the process in the background. Its value does not matter.
 const HandoverVariable = "_ARCHIVEFS_HANDOVER"

@@ -87,8 +87,7 @@ func roots(top archive.Structure, boxes archive.Inboxes) (all []string) {
 	return all
 }
 
-// openEarlier opens the state directories that belong to an earlier API key of the same user; nil if there are
-// none.
+// openEarlier opens the state directories that belong to an earlier API key of the same user; nil if there are none.
 func (s *session) openEarlier(ctx context.Context, identity string) (*config.Dirs, error) {
 	for _, b := range config.Earlier(s.settings.StateDir, s.settings.Profile, identity) {
 		d, err := takeOver(ctx, s.stderr, b.Open)
@@ -162,8 +161,7 @@ func (s *session) setCredentials(ctx context.Context, cfg apiclient.Config, iden
 	return s.client.SetCredentials(cfg.Credentials)
 }
 
-// learnInboxes keeps a listing of the inboxes, by which a renewed key will be recognised, if nobody has looked at
-// them.
+// learnInboxes keeps a listing of the inboxes, by which a renewed key will be recognised, if nobody has looked at them.
 func (s *session) learnInboxes(ctx context.Context) {
 	own := config.Bound{Identity: s.identity}
 	if _, _, known := s.known.Inboxes().Load(struct{}{}); known || !own.ByKey() || s.fs.Away() != nil {

@@ -56,8 +56,7 @@ type session struct {
 	closers    []func() error
 }
 
-// openSession opens everything that a mount needs, without mounting. After a failure it closes what
-// it opened.
+// openSession opens everything that a mount needs, without mounting. After a failure it closes what it opened.
 func openSession(c *cli.Context, settings *settings.Mount, log *logrus.Logger, stale bool) (*session, error) {
 	background := command.InvocationOf(c.Context).Given != nil
 	s := &session{
@@ -250,8 +249,7 @@ func (s *session) warn(format string, args ...any) {
 	}
 }
 
-// tellLeftBehind warns of pending uploads for the service in other state directories: this mount
-// does not send them.
+// tellLeftBehind warns of pending uploads for the service in other state directories: this mount does not send them.
 func (s *session) tellLeftBehind() {
 	if s.settings.Embedded {
 		return // its archive has one directory
@@ -261,8 +259,7 @@ func (s *session) tellLeftBehind() {
 	}
 }
 
-// waiting describes pending uploads in the state directory of a mount that fails to start, empty if
-// there are none.
+// waiting describes pending uploads in the state directory of a mount that fails to start, empty if there are none.
 func (s *session) waiting() string {
 	left := s.spool.Left()
 	n := left.Failed + left.Pending

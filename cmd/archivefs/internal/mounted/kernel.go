@@ -93,8 +93,7 @@ func SeenBy(process, dir string) (found fusectl.Mounted, ok bool) {
 	return found, ok
 }
 
-// BehindLinks resolves symbolic links in dir, except the last component, which may be a mount that
-// does not answer.
+// BehindLinks resolves symbolic links in dir, except the last component, which may be a mount that does not answer.
 func BehindLinks(dir string) string {
 	for range 40 { // the limit of Linux
 		if above, err := filepath.EvalSymlinks(filepath.Dir(dir)); err == nil {

@@ -38,8 +38,7 @@ var ErrSilent = fmt.Errorf("no answer within %s", MountLimit)
 // Answers returns an error unless the mount at dir answers and is open to this user. Other
 // processes ask it, because a process that asks a mount that hangs cannot be killed.
 func Answers(dir string) error {
-	// The kernel caches the attributes of the first request. It does not cache the second, which is
-	// open to all.
+	// The kernel caches the attributes of the first request. It does not cache the second, which is open to all.
 	for _, args := range [][]string{{"--", dir}, {"-f", "--", dir}} {
 		var said bytes.Buffer
 		look := exec.Command("stat", args...) //nolint:gosec,noctx // a path; it is not waited for longer than below

@@ -29,8 +29,7 @@ import (
 	"github.com/archivefs/archivefs/internal/server"
 )
 
-// HearHangups returns a channel for SIGHUP, which asks for a reload. After that SIGHUP does not end
-// the program.
+// HearHangups returns a channel for SIGHUP, which asks for a reload. After that SIGHUP does not end the program.
 func HearHangups(background bool) <-chan os.Signal {
 	hangups := make(chan os.Signal, 1)
 	if background || !signal.Ignored(syscall.SIGHUP) { // nohup(1) ignores it
@@ -49,8 +48,7 @@ func HasTerminal() bool {
 	return true
 }
 
-// Look checks from time to time whether the program answers, for the watchdog of the service
-// manager.
+// Look checks from time to time whether the program answers, for the watchdog of the service manager.
 type Look struct {
 	ask    func() error
 	Due    <-chan time.Time // nil without a watchdog
@@ -296,8 +294,7 @@ func logTo(log *logrus.Logger, where string, background bool) error {
 	return nil
 }
 
-// onStderr logs to standard error. If the journal reads that, lines have a priority and no time
-// (sd-daemon(3)).
+// onStderr logs to standard error. If the journal reads that, lines have a priority and no time (sd-daemon(3)).
 func onStderr(log *logrus.Logger) error {
 	if isJournal, err := journal.StderrIsJournalStream(); err != nil || !isJournal {
 		return nil // JOURNAL_STREAM is malformed

@@ -59,8 +59,7 @@ func Command() *cli.Command {
 	}
 }
 
-// collectAfter is GOGC of a service, in percent. It uses little memory, so it would collect garbage
-// every few uploads.
+// collectAfter is GOGC of a service, in percent. It uses little memory, so it would collect garbage every few uploads.
 const collectAfter = 400
 
 func serve(c *cli.Context) error {
@@ -323,8 +322,7 @@ func (r *served) serve(ctx context.Context, ln net.Listener, at string) error {
 	return nil
 }
 
-// attend looks after a service until it has ended. The first signal starts the shutdown, a second
-// one ends it at once.
+// attend looks after a service until it has ended. The first signal starts the shutdown, a second one ends it at once.
 func (r *served) attend(ctx context.Context, end context.CancelCauseFunc, hangups <-chan os.Signal, ended <-chan struct{}) {
 	look := running.NewLook(func() error { return r.server.Ready(ctx) }, r.manager.Watchdog())
 	defer look.End()

@@ -71,9 +71,8 @@ func builtIn(c *cli.Context, name string) string {
 	return ""
 }
 
-// WrongValues checks each option of the files alone, and then each profile as a mount would,
-// without the service and credential commands. The general part is such a mount, too, unless it leaves
-// it to the profiles to name a service.
+// WrongValues checks each option of the files alone, and then each profile as a mount would, without the service and
+// credential commands. The general part is such a mount, too, unless it leaves it to the profiles to name a service.
 func WrongValues(files config.Files) (problems config.Problems) {
 	for _, f := range files {
 		layers := []config.Layer{f.Defaults}
@@ -137,8 +136,7 @@ func wrongTogether(profile string, values config.Layer) (problems config.Problem
 	}
 }
 
-// try reads one option as a mount does and returns its own error. Other options that it needs may
-// be missing.
+// try reads one option as a mount does and returns its own error. Other options that it needs may be missing.
 func try(name string, value config.Value) config.Problems {
 	all := &Choices{Values: config.Layer{name: value}}
 	if mistake := all.mistake(); mistake != nil {

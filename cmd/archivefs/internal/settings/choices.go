@@ -24,16 +24,14 @@ import (
 // notInFiles are the options that only make sense on the command line.
 var notInFiles = []string{"o", "config", "default-mountpoint"}
 
-// Alternatives are different options for the same thing. One on the command line replaces another
-// one of a profile.
+// Alternatives are different options for the same thing. One on the command line replaces another one of a profile.
 var Alternatives = [][]string{
 	{"api-key", "api-key-file", "api-key-command"},
 	{"password", "password-file", "password-command"},
 	{"base-url", "embedded"},
 }
 
-// FileOptions are the options for configuration files: the flags of mount, of which there is no
-// second list.
+// FileOptions are the options for configuration files: the flags of mount, of which there is no second list.
 func FileOptions() []config.Option {
 	var options []config.Option
 	for _, f := range Flags() {
@@ -83,8 +81,7 @@ func ConfigPaths(c *cli.Context) []string {
 	return config.Places()
 }
 
-// searchReader returns a function that reads the saved searches of a profile (empty for none) from
-// configuration files.
+// searchReader returns a function that reads the saved searches of a profile (empty for none) from configuration files.
 func searchReader(paths []string, profile string) func() ([]fs.Search, error) {
 	return func() ([]fs.Search, error) {
 		files, problems := config.Load(paths, FileOptions())
@@ -232,9 +229,8 @@ func environmentText(f cli.Flag) string {
 	return ""
 }
 
-// Blame adds the file and line to the error of an option that a configuration file sets, and spells
-// the option without dashes; it names the variable if the environment sets the option. It returns
-// other errors unchanged.
+// Blame adds the file and line to the error of an option that a configuration file sets, and spells the option without
+// dashes; it names the variable if the environment sets the option. It returns other errors unchanged.
 func (all *Choices) Blame(err error) error {
 	if p, ok := all.InFile(err); ok {
 		return config.Usagef("%s", p)

@@ -96,7 +96,7 @@ func TestPeople(t *testing.T) {
 	if text := people.InWords(); text != path+" names 7 users of this machine, and what is for all others" {
 		t.Error(text)
 	}
-	if again, err := people.Again(t.Context()); err != nil || len(again.of) != 7 {
+	if again, err := ReadPeople(t.Context(), path); err != nil || len(again.of) != 7 {
 		t.Error(again, err)
 	}
 }

@@ -191,8 +191,7 @@ func Read(c *cli.Context) (*Mount, error) {
 	return s, s.readMountpoint(c, mountpoint)
 }
 
-// readSettings reads the options of the service. It asks for credentials only when the other
-// options are right.
+// readSettings reads the options of the service. It asks for credentials only when the other options are right.
 func readSettings(c *cli.Context, profile string) (*Mount, error) {
 	s, err := ReadOptions(c, profile)
 	if err != nil {

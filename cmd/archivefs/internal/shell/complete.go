@@ -76,8 +76,7 @@ func (o *completion) String() string {
 	return b.String()
 }
 
-// complete completes a command line. words are those after the name of the program; the last one is
-// at the cursor.
+// complete completes a command line. words are those after the name of the program; the last one is at the cursor.
 func complete(app *cli.App, words []string) *completion {
 	o := &completion{word: words[len(words)-1], paths: noPaths}
 	before := words[:len(words)-1]
@@ -195,8 +194,7 @@ func (o *completion) mountOptions(app *cli.App, before, typed string) {
 	}
 }
 
-// MountOption is the name of an option of mount in -o; empty for secrets, because everybody can
-// read fstab(5).
+// MountOption is the name of an option of mount in -o; empty for secrets, because everybody can read fstab(5).
 func MountOption(f cli.Flag) string {
 	if name := f.Names()[0]; name == "o" || slices.Contains(command.SecretFlags, name) {
 		return ""

@@ -3,7 +3,7 @@
 //
 // The page is served on loopback by the command, not by the mount, and asks the mount as other
 // commands do. A mount that hangs does not hang the page, which says so. The address has a token that
-// works once and becomes a cookie (gate.go). Everything works without JavaScript; a small script
+// works once and becomes a cookie (gate). Everything works without JavaScript; a small script
 // renews the page and keeps the command running until the page is closed.
 package uploadspage
 
@@ -387,11 +387,10 @@ const cookieName = "archivefs-uploads"
 
 // gate lets one browser of one person in.
 //
-// The token in the address works once, and is exchanged for a cookie that no script and no other site
-// gets. A Host other than the own is refused: a name that is made to lead to loopback would make a
-// foreign page one of ours (DNS rebinding). Connections of other users are refused where the system
-// tells whose they are (ownerOf): they may have seen the token in the list of processes, and a browser
-// sends a cookie to all ports of a host.
+// The token in the address works once, and is exchanged for a cookie that no script and no other site gets. A Host
+// other than the own is refused: a name that is made to lead to loopback would make a foreign page one of ours (DNS
+// rebinding). Connections of other users are refused where the system tells whose they are (ownerOf): they may have
+// seen the token in the list of processes, and a browser sends a cookie to all ports of a host.
 type gate struct {
 	host   string // HOST:PORT of the page
 	cookie string

@@ -11,8 +11,7 @@ import (
 	"github.com/archivefs/archivefs/cmd/archivefs/internal/command"
 )
 
-// texts are all words of the page in one language. Reasons of the mount and of the service are
-// English in all of them.
+// texts are all words of the page in one language. Reasons of the mount and of the service are English in all of them.
 type texts struct {
 	Lang, Title, Skip, At, Service string
 

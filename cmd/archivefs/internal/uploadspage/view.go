@@ -279,8 +279,7 @@ func (s *seen) why() error {
 
 func newWatch(mount Mount) *watch { return &watch{mount: mount} }
 
-// look returns what is known, not older than fresh nor than the last outdate if the mount answers
-// within patience.
+// look returns what is known, not older than fresh nor than the last outdate if the mount answers within patience.
 func (w *watch) look(ctx context.Context) seen {
 	// What comes may answer a question that is outdated by now.
 	for answer, wait := w.ask(); answer != nil && comes(ctx, answer, wait); answer, wait = w.ask() {

@@ -119,8 +119,7 @@ type patient struct {
 	misconfigured bool            // the error of configure is about a configuration file
 }
 
-// configure reads the options and the files as mount does. It uses the correct options of a wrong
-// file.
+// configure reads the options and the files as mount does. It uses the correct options of a wrong file.
 func (p *patient) configure() error {
 	loaded, broken := settings.ReadConfig(p.c)
 	p.loaded, p.mountpoints = loaded, p.c.Args().Slice()
@@ -201,8 +200,7 @@ func (p *patient) machine() []doctor.Finding {
 // letsIn reports whether other users are to be let in.
 func (p *patient) letsIn() bool { return p.c.Bool("allow-other") || p.c.String("map-users") != "" }
 
-// people checks the file of --map-users, and asks the service about the credentials of each user that it
-// names.
+// people checks the file of --map-users, and asks the service about the credentials of each user that it names.
 func (p *patient) people() (findings []doctor.Finding) {
 	const check = "users"
 	if p.settings.MapUsers == "" {
@@ -319,8 +317,7 @@ func (p *patient) caller() string {
 	return who
 }
 
-// mounts checks the mounts and mount points that the options name, and reports other mounts that do
-// not work.
+// mounts checks the mounts and mount points that the options name, and reports other mounts that do not work.
 func (p *patient) mounts() []doctor.Finding {
 	archives := mounted.Archives()
 	var named []string
@@ -366,8 +363,7 @@ func mountpoint(dir string, nonempty bool) doctor.Finding {
 	return doctor.Fine(check, dir+" is free")
 }
 
-// state checks the state directory of an archive. refused says that the service refuses the
-// credentials.
+// state checks the state directory of an archive. refused says that the service refuses the credentials.
 func (p *patient) state(identity string, refused bool) (findings []doctor.Finding) {
 	for _, b := range config.Earlier(p.settings.StateDir, p.settings.Profile, identity) {
 		findings = append(findings, doctor.Warn("earlier key", b.State+" belongs to another API key ("+b.Caller()+")",
@@ -415,8 +411,7 @@ func (p *patient) leftBehind(identity, own string) (findings []doctor.Finding) {
 	return findings
 }
 
-// anyState checks the state directories of a service. The credentials decide which one a mount
-// uses.
+// anyState checks the state directories of a service. The credentials decide which one a mount uses.
 func (p *patient) anyState(service string) []doctor.Finding {
 	seen, err := config.LookHomes(p.settings.StateDir)
 	if err != nil {

@@ -443,9 +443,8 @@ func (o *outcomes) ofGone(became map[string]outcome, gone []fs.UploadInfo, idle 
 	return nil
 }
 
-// archivedInWords says that an upload has become the document id (0: not known), and its new name, if
-// another document took its name in the meantime. By its id it has another path as long as its folder does
-// not show it.
+// archivedInWords says that an upload has become the document id (0: not known), and its new name, if another document
+// took its name in the meantime. By its id it has another path as long as its folder does not show it.
 func archivedInWords(dir string, u *fs.UploadInfo, id archive.ID) string {
 	text := "archived"
 	if u.Inbox {

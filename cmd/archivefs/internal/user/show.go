@@ -213,8 +213,7 @@ func openAt(c *cli.Context, profile, dir string) error {
 	return show(c.Context, dir)
 }
 
-// mountInBackground mounts at dir, which is made when it is missing, as archivefs mount
-// --daemon does.
+// mountInBackground mounts at dir, which is made when it is missing, as archivefs mount --daemon does.
 func mountInBackground(c *cli.Context, profile, dir string) error {
 	if !mounted.IsStale(dir) {
 		if err := os.MkdirAll(dir, 0o700); err != nil {

@@ -374,8 +374,7 @@ func within(l *archive.Latency, share float64) string {
 	return "-"
 }
 
-// clearScreen puts the next character at the top left of an empty terminal (ECMA-48, CUP
-// and ED).
+// clearScreen puts the next character at the top left of an empty terminal (ECMA-48, CUP and ED).
 const clearScreen = "\x1b[H\x1b[2J"
 
 // watchStatus shows the status of the mount at dir now and at each tick, until a signal or the end

@@ -98,8 +98,7 @@ func unmount(c *cli.Context) error {
 // endPatience is how long the process of a mount may take to end, in addition to its uploads.
 const endPatience = 10 * time.Second
 
-// waitForUploads returns when the mount has sent what it can send now, or after limit. It returns
-// what remains.
+// waitForUploads returns when the mount has sent what it can send now, or after limit. It returns what remains.
 func waitForUploads(ctx context.Context, dir string, limit time.Duration, stderr io.Writer) (rest bool, err error) {
 	wait, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -142,8 +141,7 @@ func waitForUploads(ctx context.Context, dir string, limit time.Duration, stderr
 	}
 }
 
-// sayKept prints, after an unmount that ended with err, what a mount that did not answer leaves in
-// its state directory.
+// sayKept prints, after an unmount that ended with err, what a mount that did not answer leaves in its state directory.
 func sayKept(c *cli.Context, dir string, err error) error {
 	if err != nil {
 		return err
@@ -201,9 +199,8 @@ func isZombie(pid int) bool {
 	return strings.HasPrefix(string(stat[strings.LastIndexByte(string(stat), ')')+1:]), " Z")
 }
 
-// unmountByForce ends a mount that may hang: it aborts the connection to the kernel or, if the user
-// may not do that, kills the process. A mount that was only detached could hang for ever, where
-// nobody finds it.
+// unmountByForce ends a mount that may hang: it aborts the connection to the kernel or, if the user may not do that,
+// kills the process. A mount that was only detached could hang for ever, where nobody finds it.
 func unmountByForce(c *cli.Context, dir string) error {
 	here, _ := mounted.At(dir)
 	if err := mounted.AbortMount(here); err != nil {

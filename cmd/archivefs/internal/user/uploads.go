@@ -293,8 +293,7 @@ func exportUpload(place uploadPlace, u *fs.UploadInfo) (target string, err error
 	}
 	defer in.Close() //nolint:errcheck // read only
 	_, name, _ = strings.Cut(name, " ")
-	// Printable paths are relative and have no empty or dot components, whatever a folder is
-	// called.
+	// Printable paths are relative and have no empty or dot components, whatever a folder is called.
 	folder := filepath.Join(".", filepath.Clean("/"+filepath.Dir(u.Path)))
 	if err := durable.MkdirAll(folder, 0o700); err != nil {
 		return "", err
@@ -368,8 +367,7 @@ type uploadPlace interface {
 	Close() error
 }
 
-// UploadsAt opens the place that an operand names, MOUNTPOINT|PROFILE|STATEDIR. The caller
-// closes it.
+// UploadsAt opens the place that an operand names, MOUNTPOINT|PROFILE|STATEDIR. The caller closes it.
 func UploadsAt(c *cli.Context, operand string) (dir string, place uploadPlace, err error) {
 	if dir, err = settings.MountpointAt(c, operand); err != nil {
 		return "", nil, err
