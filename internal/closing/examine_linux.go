@@ -127,7 +127,7 @@ func look(pid uint32, opener int, ino uint64, mounts *Mounts) Meaning {
 		fds = descriptors(opener, buf)
 	}
 	switch {
-	case holdsAt(opener, fds, ino, mounts, 0, buf):
+	case holds(opener, fds, ino, mounts, 0, buf):
 		return More
 	case inherited(opener, alone, ino, mounts, buf):
 		if group == opener {
@@ -169,13 +169,9 @@ func descriptors(group int, buf []byte) []string {
 	return fds
 }
 
-// holds reports whether a process has the file open, by a descriptor that has none of the flags without (open(2)).
-func holds(group int, ino uint64, mounts *Mounts, without uint64, buf []byte) bool {
-	return holdsAt(group, descriptors(group, buf), ino, mounts, without, buf)
-}
-
-// holdsAt is holds for some descriptors.
-func holdsAt(group int, fds []string, ino uint64, mounts *Mounts, without uint64, buf []byte) bool {
+// holds reports whether a process has the file open, by one of its descriptors fds that has none of the flags without
+// (open(2)).
+func holds(group int, fds []string, ino uint64, mounts *Mounts, without uint64, buf []byte) bool {
 	dir := infoDir(group)
 	want := strconv.FormatUint(ino, 10)
 	for _, fd := range fds {
@@ -215,7 +211,7 @@ func inherited(opener int, alone bool, ino uint64, mounts *Mounts, buf []byte) b
 		if starting(below[n], opener, buf) {
 			closed = unix.O_CLOEXEC
 		}
-		if holds(below[n], ino, mounts, closed, buf) {
+		if holds(below[n], descriptors(below[n], buf), ino, mounts, closed, buf) {
 			return true
 		}
 		below = append(below, children(below[n], buf)...)

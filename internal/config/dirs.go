@@ -123,12 +123,6 @@ func dirName(identity string) string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// isDirName reports whether a directory of that name may be one of an archive.
-func isDirName(name string) bool {
-	b, err := hex.DecodeString(name)
-	return err == nil && len(b) == 8
-}
-
 // usable refuses directories that no mount of this user may use.
 func (d *Dirs) usable() error {
 	return cmp.Or(unused(d.State), owned(d.State), owned(d.Cache))

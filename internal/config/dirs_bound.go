@@ -1,6 +1,7 @@
 package config
 
 import (
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
@@ -59,7 +60,7 @@ func AllBound(but string) (all []Bound) {
 	entries, _ := os.ReadDir(home.State)
 	for _, e := range entries {
 		dir := filepath.Join(home.State, e.Name())
-		if !e.IsDir() || !isDirName(e.Name()) || dir == but {
+		if name, err := hex.DecodeString(e.Name()); !e.IsDir() || err != nil || len(name) != 8 || dir == but { // see dirName
 			continue
 		}
 		if b, err := BoundTo(dir); err == nil { // else a mount never was usable

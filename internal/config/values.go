@@ -154,16 +154,9 @@ func ReadSecret(path string) (string, error) {
 func keptSecret(info os.FileInfo, path string) error {
 	const group, others = 0o040, 0o004
 	mode := info.Mode()
-	switch {
-	case !mode.IsRegular() || mode&(group|others) == 0:
-		return nil
-	case mode&others == 0 && ownedByRoot(info):
+	owner, known := info.Sys().(*syscall.Stat_t)
+	if !mode.IsRegular() || mode&(group|others) == 0 || mode&others == 0 && known && owner.Uid == 0 {
 		return nil
 	}
 	return errors.New("others can read " + path + " (" + mode.String() + "); keep it to yourself: chmod 600 " + path)
-}
-
-func ownedByRoot(info os.FileInfo) bool {
-	owner, ok := info.Sys().(*syscall.Stat_t)
-	return ok && owner.Uid == 0
 }

@@ -7,10 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -58,6 +60,15 @@ type Distribution struct {
 // One is a family without labels.
 func One(kind Kind, name, help string, value float64) Family {
 	return Family{Name: name, Help: help, Kind: kind, Rows: []Row{{Value: value}}}
+}
+
+// By is a family with one label, with a row for each of its values.
+func By[N int | int64 | float64](kind Kind, name, help, label string, values map[string]N) Family {
+	f := Family{Name: name, Help: help, Kind: kind, Labels: []string{label}}
+	for _, value := range slices.Sorted(maps.Keys(values)) {
+		f.Rows = append(f.Rows, Row{Labels: []string{value}, Value: float64(values[value])})
+	}
+	return f
 }
 
 // send sends all rows of a family to Prometheus.

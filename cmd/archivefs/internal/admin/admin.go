@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -111,14 +110,12 @@ func inOneSentence(err error) error {
 
 // printTable writes rows of which the first has the headings. Texts are escaped.
 func printTable(c *cli.Context, rows ...[]string) error {
-	w := tabwriter.NewWriter(c.App.Writer, 0, 4, 2, ' ', 0)
 	for _, row := range rows {
 		for i, cell := range row {
 			row[i] = archive.Printable(cell)
 		}
-		fmt.Fprintln(w, strings.Join(row, "\t")) //nolint:errcheck // Flush returns the error
 	}
-	return w.Flush()
+	return command.PrintTable(c.App.Writer, rows)
 }
 
 // list runs a command that prints a table, or, with --json, its rows as objects. Without rows it prints

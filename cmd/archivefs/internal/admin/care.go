@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/dustin/go-humanize"
@@ -382,9 +381,8 @@ func byState(texts map[store.Reading]int64) string {
 }
 
 func printTotals(c *cli.Context, t store.Totals) error {
-	w := tabwriter.NewWriter(c.App.Writer, 0, 4, 2, ' ', 0)
 	number := humanize.Comma
-	rows := [][2]string{
+	rows := [][]string{
 		{"tenants", number(t.Tenants)},
 		{"mandators", number(t.Mandators)},
 		{"folders", number(t.Folders)},
@@ -397,12 +395,7 @@ func printTotals(c *cli.Context, t store.Totals) error {
 		{"inbox documents", number(t.InboxDocuments)},
 	}
 	if t.OldestInbox != nil {
-		rows = append(rows, [2]string{"the oldest of", t.OldestInbox.Local().Format(time.DateTime)})
+		rows = append(rows, []string{"the oldest of", t.OldestInbox.Local().Format(time.DateTime)})
 	}
-	for _, row := range rows {
-		if _, err := fmt.Fprintf(w, "%s\t%s\n", row[0], row[1]); err != nil {
-			return err
-		}
-	}
-	return w.Flush()
+	return command.PrintTable(c.App.Writer, rows)
 }

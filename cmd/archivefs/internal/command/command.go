@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"text/tabwriter"
 
 	"github.com/coreos/go-systemd/v22/journal"
 	"github.com/dustin/go-humanize"
@@ -121,6 +122,15 @@ func PrintJSON(c *cli.Context, v any) error {
 	e := json.NewEncoder(c.App.Writer)
 	e.SetIndent("", "  ")
 	return e.Encode(v)
+}
+
+// PrintTable writes rows in columns.
+func PrintTable(out io.Writer, rows [][]string) error {
+	w := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
+	for _, row := range rows {
+		fmt.Fprintln(w, strings.Join(row, "\t")) //nolint:errcheck // Flush returns the error
+	}
+	return w.Flush()
 }
 
 // Say prints a sentence to standard error, in one line, with names escaped.

@@ -235,17 +235,11 @@ func keptFamilies(k *fs.KeptStatus) []metrics.Family {
 	if k == nil {
 		k = &fs.KeptStatus{}
 	}
-	family := func(name, help string, here, missing int64) metrics.Family {
-		return metrics.Family{
-			Name: name, Help: help, Kind: metrics.Gauge, Labels: []string{"state"},
-			Rows: []metrics.Row{{Labels: []string{"here"}, Value: float64(here)}, {Labels: []string{"missing"}, Value: float64(missing)}},
-		}
-	}
 	return []metrics.Family{
-		family("archivefs_kept_documents", "Documents that are kept on this machine: here, or still missing or changed since.",
-			int64(k.Documents-k.Missing), int64(k.Missing)),
-		family("archivefs_kept_bytes", "Bytes of the contents that are kept on this machine: here, or missing, as far as the service tells lengths.",
-			k.Bytes, k.MissingBytes),
+		metrics.By(metrics.Gauge, "archivefs_kept_documents", "Documents that are kept on this machine: here, or still missing or changed since.",
+			"state", map[string]int{"here": k.Documents - k.Missing, "missing": k.Missing}),
+		metrics.By(metrics.Gauge, "archivefs_kept_bytes", "Bytes of the contents that are kept on this machine: here, or missing, as far as the service tells lengths.",
+			"state", map[string]int64{"here": k.Bytes, "missing": k.MissingBytes}),
 	}
 }
 
@@ -256,21 +250,13 @@ func uploadFamilies(u *fs.UploadStatus) []metrics.Family {
 			oldest = u.List[i].Changed
 		}
 	}
-	uploads := metrics.Family{
-		Name: "archivefs_uploads", Kind: metrics.Gauge, Labels: []string{"state"},
-		Help: "Files that the archive does not have: pending ones wait to be sent, failed ones wait for somebody to decide.",
-		Rows: []metrics.Row{
-			{Labels: []string{fs.StatePending}, Value: float64(u.Pending())},
-			{Labels: []string{"failed"}, Value: float64(u.Failed())},
-			{Labels: []string{"sending"}, Value: float64(u.Sending)},
-		},
-	}
 	age := 0.0
 	if !oldest.IsZero() {
 		age = max(time.Since(oldest).Seconds(), 0)
 	}
 	return []metrics.Family{
-		uploads,
+		metrics.By(metrics.Gauge, "archivefs_uploads", "Files that the archive does not have: pending ones wait to be sent, failed ones wait for somebody to decide.",
+			"state", map[string]int64{fs.StatePending: int64(u.Pending()), "failed": int64(u.Failed()), "sending": u.Sending}),
 		metrics.One(metrics.Gauge, "archivefs_upload_age_seconds", "Age of the oldest pending or failed upload, 0 without any.", age),
 		metrics.One(metrics.Gauge, "archivefs_spool_bytes", "Bytes of files on this machine that are not archived, local ones included.", float64(u.Bytes)),
 	}

@@ -157,20 +157,16 @@ func (s *session) openDirs(ctx context.Context, identity string) (err error) {
 		return err
 	}
 	s.identity = identity
-	s.later(s.leaveDirs)
+	s.later(func() error {
+		if s.usable {
+			return s.dirs.Close()
+		}
+		return s.dirs.Discard() // of a mount that never was usable, for instance with a wrong key
+	})
 	if err := s.dirs.UsedFor(s.settings.Profile); err != nil {
 		s.log.Debugf("a renewed key may be that of another profile: %v", err)
 	}
 	return nil
-}
-
-// leaveDirs unlocks the state directories. If the mount never was usable, for instance with a wrong
-// key, it removes new ones.
-func (s *session) leaveDirs() error {
-	if s.usable {
-		return s.dirs.Close()
-	}
-	return s.dirs.Discard()
 }
 
 // roomMaker lets the spool evict contents from the cache: nil if that is on another disk.

@@ -150,10 +150,7 @@ func ServeMetrics(ctx context.Context, address string, source metrics.Source, lo
 
 // BuildInfo tells the version.
 func BuildInfo(version string) metrics.Family {
-	return metrics.Family{
-		Name: "archivefs_build_info", Help: "Always 1; the version is the label.", Kind: metrics.Gauge, Labels: []string{"version"},
-		Rows: []metrics.Row{{Labels: []string{version}, Value: 1}},
-	}
+	return metrics.By(metrics.Gauge, "archivefs_build_info", "Always 1; the version is the label.", "version", map[string]int{version: 1})
 }
 
 // Fill adds the sample to an empty archive if the options ask for it; otherwise one mandator and
@@ -201,22 +198,10 @@ func (t sampleTarget) AddDocument(ctx context.Context, d sample.Document, conten
 // LogFlags are the options of the log; requests is the level of the line for each request.
 func LogFlags(requests string) []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{
-			Name: "log-level", Value: "info", EnvVars: command.Env("LOG_LEVEL"),
-			Usage: "log from `LEVEL` on: error, warn, info or debug; each request from " + requests + " on",
-		},
-		&cli.StringFlag{
-			Name: "log-format", Value: "text", EnvVars: command.Env("LOG_FORMAT"),
-			Usage: "log as `FORMAT`: text, or json with one object per line",
-		},
-		&cli.StringFlag{
-			Name: "log-file", EnvVars: command.Env("LOG_FILE"), TakesFile: true,
-			Usage: "append to `FILE`; excludes --log-to",
-		},
-		&cli.StringFlag{
-			Name: "log-to", EnvVars: command.Env("LOG_TO"), DefaultText: "stderr; in the background journal, or syslog where there is none",
-			Usage: "log to `WHERE`: stderr, journal or syslog",
-		},
+		&cli.StringFlag{Name: "log-level", EnvVars: command.Env("LOG_LEVEL"), Value: "info", Usage: "log from `LEVEL` on: error, warn, info or debug; each request from " + requests + " on"},
+		&cli.StringFlag{Name: "log-format", EnvVars: command.Env("LOG_FORMAT"), Value: "text", Usage: "log as `FORMAT`: text, or json with one object per line"},
+		&cli.StringFlag{Name: "log-file", EnvVars: command.Env("LOG_FILE"), TakesFile: true, Usage: "append to `FILE`; excludes --log-to"},
+		&cli.StringFlag{Name: "log-to", EnvVars: command.Env("LOG_TO"), DefaultText: "stderr; in the background journal, or syslog where there is none", Usage: "log to `WHERE`: stderr, journal or syslog"},
 	}
 }
 
@@ -281,7 +266,9 @@ func logTo(log *logrus.Logger, where string, background bool) error {
 	case where == toJournal && !journal.Enabled():
 		return errors.New("--log-to journal: there is no journal on this machine; name syslog, or a file with --log-file")
 	case where == toJournal, where == "" && journal.Enabled():
-		return toHook(log, journalEntry)
+		return toHook(log, func(level logrus.Level, text string) error {
+			return journal.Send(text, priority(level), map[string]string{"SYSLOG_IDENTIFIER": "archivefs"})
+		})
 	}
 	w, err := syslog.New(syslog.LOG_DAEMON|syslog.LOG_INFO, "archivefs")
 	switch {
@@ -362,10 +349,6 @@ func (h hook) Fire(e *logrus.Entry) error {
 		return err
 	}
 	return h.send(e.Level, string(text[:len(text)-1])) // the format ends with a newline
-}
-
-func journalEntry(level logrus.Level, text string) error {
-	return journal.Send(text, priority(level), map[string]string{"SYSLOG_IDENTIFIER": "archivefs"})
 }
 
 func syslogEntry(w *syslog.Writer) func(logrus.Level, string) error {

@@ -440,22 +440,14 @@ func operationFamilies(operations []server.OperationStats) []metrics.Family {
 
 func loadFamilies(s *server.Stats) []metrics.Family {
 	return []metrics.Family{
-		reasons("archivefs_server_refused_uploads_total", "Uploads that were not taken, by the problem that was answered.", s.Refused),
-		reasons("archivefs_server_denied_total", "Requests that were not let in, or not to what they asked for, by the reason in the log.", s.Denied),
+		metrics.By(metrics.Counter, "archivefs_server_refused_uploads_total", "Uploads that were not taken, by the problem that was answered.", "reason", s.Refused),
+		metrics.By(metrics.Counter, "archivefs_server_denied_total", "Requests that were not let in, or not to what they asked for, by the reason in the log.", "reason", s.Denied),
 		metrics.One(metrics.Gauge, "archivefs_server_folders", "Folders, mandators and inboxes included, as they were counted in the last minutes.", float64(s.Folders)),
 		metrics.One(metrics.Gauge, "archivefs_server_documents", "Documents, as they were counted in the last minutes.", float64(s.Documents)),
 		metrics.One(metrics.Gauge, "archivefs_server_requests_in_flight", "Requests under way.", float64(s.Requests)),
 		metrics.One(metrics.Gauge, "archivefs_server_uploads_in_flight", "Uploads under way.", float64(s.Uploads)),
 		metrics.One(metrics.Gauge, "archivefs_server_requests_waiting", "Requests that wait for their turn.", float64(s.Waiting)),
 	}
-}
-
-func reasons(name, help string, counts map[string]int64) metrics.Family {
-	f := metrics.Family{Name: name, Help: help, Labels: []string{"reason"}}
-	for _, reason := range slices.Sorted(maps.Keys(counts)) {
-		f.Rows = append(f.Rows, metrics.Row{Labels: []string{reason}, Value: float64(counts[reason])})
-	}
-	return f
 }
 
 func databaseFamilies(s *server.Stats) []metrics.Family {

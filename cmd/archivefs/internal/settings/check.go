@@ -9,7 +9,6 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/urfave/cli/v2"
 
@@ -22,7 +21,7 @@ import (
 
 // Print prints a line for each option, in alphabetical order.
 func (all *Choices) Print(c *cli.Context) error {
-	w := tabwriter.NewWriter(c.App.Writer, 0, 4, 2, ' ', 0)
+	var rows [][]string
 	options := append(FileOptions(), config.Option{Name: config.Mountpoint})
 	slices.SortFunc(options, func(a, b config.Option) int { return cmp.Compare(a.Name, b.Name) })
 	for _, o := range options {
@@ -40,9 +39,9 @@ func (all *Choices) Print(c *cli.Context) error {
 		case o.Kind == config.Duration:
 			text = command.Plain(text)
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\n", o.Name, cmp.Or(text, "-"), source) //nolint:errcheck // Flush returns the error
+		rows = append(rows, []string{o.Name, cmp.Or(text, "-"), source})
 	}
-	return w.Flush()
+	return command.PrintTable(c.App.Writer, rows)
 }
 
 // source says where the value of an option comes from.

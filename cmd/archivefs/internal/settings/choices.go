@@ -260,16 +260,12 @@ func (all *Choices) InFile(err error) (p config.Problem, ok bool) {
 // general one, and the last of those. It is empty if there is none.
 func (all *Choices) toBlame(mistake *config.UsageError) (name string) {
 	for _, option := range mistake.Options {
-		if value := all.Values[option]; value.IsFromFile() && (name == "" || lastFirst(value, all.Values[name]) < 0) {
+		value, last := all.Values[option], all.Values[name]
+		if value.IsFromFile() && (name == "" || cmp.Or(cmp.Compare(value.Source, last.Source), cmp.Compare(last.Line, value.Line)) < 0) {
 			name = option
 		}
 	}
 	return name
-}
-
-// lastFirst sorts options of profiles before general ones, and lower lines before upper ones.
-func lastFirst(a, b config.Value) int {
-	return cmp.Or(cmp.Compare(a.Source, b.Source), cmp.Compare(b.Line, a.Line))
 }
 
 // IsFile returns an error with the path unless it is a file.

@@ -38,20 +38,12 @@ func Groups() []Group {
 		{"What is kept on this machine", storeFlags()},
 		{"How it runs", slices.Concat([]cli.Flag{
 			running.MetricsFlag(),
-			notifyFlag(),
+			&cli.StringFlag{Name: "notify", EnvVars: command.Env("NOTIFY"), Value: "auto", Usage: "who is told that files cannot be archived, `MODE`: auto, you, by notifications of your desktop; none, nobody"},
 			&cli.BoolFlag{Name: "daemon", EnvVars: command.Env("DAEMON"), Usage: "go to the background once the mount is usable; the exit status says whether it is"},
 			command.ConfigFlag(),
 			defaultMountpointFlag(),
 			&cli.StringFlag{Name: "o", Usage: "`OPTIONS` as mount(8) has them, a,b=c: every long option, and ro"},
 		}, running.LogFlags("debug"))},
-	}
-}
-
-// notifyFlag says whether a person at a desktop is told what goes wrong.
-func notifyFlag() cli.Flag {
-	return &cli.StringFlag{
-		Name: "notify", EnvVars: command.Env("NOTIFY"), Value: "auto",
-		Usage: "who is told that files cannot be archived, `MODE`: auto, you, by notifications of your desktop; none, nobody",
 	}
 }
 
@@ -182,7 +174,13 @@ func Read(c *cli.Context) (*Mount, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := readSettings(c, profile)
+	s, err := ReadOptions(c, profile)
+	if err == nil {
+		err = s.ReadPeople(c.Context)
+	}
+	if err == nil {
+		err = ReadCaller(c, s) // which asks for credentials only when the other options are right
+	}
 	if err != nil {
 		return nil, all.Blame(err)
 	}
@@ -191,22 +189,10 @@ func Read(c *cli.Context) (*Mount, error) {
 	return s, s.readMountpoint(c, mountpoint)
 }
 
-// readSettings reads the options of the service. It asks for credentials only when the other options are right.
-func readSettings(c *cli.Context, profile string) (*Mount, error) {
-	s, err := ReadOptions(c, profile)
-	if err != nil {
-		return nil, err
-	}
-	if err := s.ReadPeople(c.Context); err != nil {
-		return nil, err
-	}
-	return s, ReadCaller(c, s)
-}
-
 // ReadOptions reads all options except the credentials and the file of --map-users.
 func ReadOptions(c *cli.Context, profile string) (*Mount, error) {
 	s := &Mount{Profile: profile}
-	for _, read := range []func(*cli.Context, *Mount) error{readService, readCaches, readView, readOwner, readMapUsers, readMetrics, readNotify} {
+	for _, read := range []func(*cli.Context, *Mount) error{readService, readCaches, readView, readOwner, readMapUsers, readReports} {
 		if err := read(c, s); err != nil {
 			return nil, err
 		}
@@ -257,21 +243,17 @@ func readService(c *cli.Context, s *Mount) error {
 	if err != nil {
 		return err
 	}
-	if c.Int("connections") < 1 {
+	switch {
+	case c.Int("connections") < 1:
 		return config.WrongOption("connections", "at least one request must be in flight")
-	}
-	if c.Duration("retry-for") < 0 {
+	case c.Duration("retry-for") < 0:
 		return config.WrongOption("retry-for", "a duration is not negative")
-	}
-	if c.Duration("timeout") <= 0 {
+	case c.Duration("timeout") <= 0:
 		return config.WrongOption("timeout", "a request needs some time; write for example 30s")
 	}
-	up, err := config.Rate("upload-limit", c.String("upload-limit"))
-	if err != nil {
-		return err
-	}
-	down, err := config.Rate("download-limit", c.String("download-limit"))
-	if err != nil {
+	up, uerr := config.Rate("upload-limit", c.String("upload-limit"))
+	down, derr := config.Rate("download-limit", c.String("download-limit"))
+	if err := cmp.Or(uerr, derr); err != nil {
 		return err
 	}
 	s.Client = apiclient.Config{
@@ -289,15 +271,11 @@ func readService(c *cli.Context, s *Mount) error {
 	return nil
 }
 
-func readMetrics(c *cli.Context, s *Mount) error {
-	s.Metrics = c.String("metrics")
+// readReports reads who is told how the mount is.
+func readReports(c *cli.Context, s *Mount) error {
+	s.Metrics, s.Notify = c.String("metrics"), c.String("notify") == "auto"
 	s.Fs.Times = s.Metrics != ""
-	return running.CheckMetrics(s.Metrics)
-}
-
-func readNotify(c *cli.Context, s *Mount) error {
-	s.Notify = c.String("notify") == "auto"
-	return config.Choice("notify", c.String("notify"), "auto", "none")
+	return cmp.Or(running.CheckMetrics(s.Metrics), config.Choice("notify", c.String("notify"), "auto", "none"))
 }
 
 func readCaches(c *cli.Context, s *Mount) error {

@@ -13,7 +13,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"text/tabwriter"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -73,11 +72,11 @@ func checkup(c *cli.Context) ([]doctor.Finding, error) {
 	p := &patient{c: c}
 	err := p.configure()
 	findings := p.machine()
-	var usage *config.UsageError
+	usage, _ := errors.AsType[*config.UsageError](err)
 	switch {
 	case err == nil:
 		findings = append(findings, doctor.Fine("configuration", p.files()))
-	case errors.As(err, &usage) && p.misconfigured:
+	case usage != nil && p.misconfigured:
 		do := "correct that"
 		if !usage.More {
 			do += "; archivefs config check shows all mistakes"
@@ -98,15 +97,11 @@ func checkup(c *cli.Context) ([]doctor.Finding, error) {
 
 // printFindings prints a line for each finding, with its cure at the end.
 func printFindings(out io.Writer, findings []doctor.Finding) error {
-	w := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
+	var rows [][]string
 	for _, f := range findings {
-		text := f.Text
-		if f.Do != "" {
-			text += "; " + f.Do
-		}
-		fmt.Fprintf(w, "%s\t%s\t%s\n", f.Level, f.Check, text) //nolint:errcheck // Flush returns the error
+		rows = append(rows, []string{string(f.Level), f.Check, command.Join(f.Text, f.Do)})
 	}
-	return w.Flush()
+	return command.PrintTable(out, rows)
 }
 
 // patient is what doctor checks.

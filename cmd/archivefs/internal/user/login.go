@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"text/tabwriter"
 
 	"github.com/sirupsen/logrus"
 	"github.com/urfave/cli/v2"
@@ -361,11 +360,11 @@ func listSearches(c *cli.Context) error {
 	if len(list) == 0 {
 		command.Say(c.App.ErrWriter, "there is no saved search")
 	}
-	w := tabwriter.NewWriter(c.App.Writer, 0, 4, 2, ' ', 0)
+	var rows [][]string
 	for _, s := range list {
-		fmt.Fprintf(w, "%s\t%s\t%s:%d\n", archive.Printable(s.Name), archive.Printable(s.Query), s.File, s.Line) //nolint:errcheck // Flush returns the error
+		rows = append(rows, []string{archive.Printable(s.Name), archive.Printable(s.Query), fmt.Sprintf("%s:%d", s.File, s.Line)})
 	}
-	return w.Flush()
+	return command.PrintTable(c.App.Writer, rows)
 }
 
 // eachMount makes the mounts of this user read their searches again, and calls do for each. It names

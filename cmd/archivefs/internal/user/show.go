@@ -190,14 +190,12 @@ func open(c *cli.Context) error {
 		return openAt(c, profile, cmp.Or(settings.PlaceOf(configured, profile), filepath.Join(own, profile)))
 	}
 	var all []error
-	found := false
 	for _, name := range configured.Profiles() {
 		if dir := settings.PlaceOf(configured, name); dir != "" {
-			found = true
 			all = append(all, openAt(c, name, dir))
 		}
 	}
-	if !found {
+	if len(all) == 0 {
 		return openAt(c, "", own)
 	}
 	return errors.Join(all...)

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 	"syscall"
-	"text/tabwriter"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -74,12 +73,11 @@ func listUploads(c *cli.Context) (err error) {
 	if len(list) == 0 {
 		command.Say(c.App.ErrWriter, "nothing waits to be archived")
 	}
-	w := tabwriter.NewWriter(c.App.Writer, 0, 4, 2, ' ', 0)
+	var rows [][]string
 	for _, u := range list {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", //nolint:errcheck // Flush returns the error
-			u.ID, u.State, u.Changed.Local().Format(time.DateTime), command.Size(u.Size), u.Path, u.Error)
+		rows = append(rows, []string{u.ID, u.State, u.Changed.Local().Format(time.DateTime), command.Size(u.Size), u.Path, u.Error})
 	}
-	return w.Flush()
+	return command.PrintTable(c.App.Writer, rows)
 }
 
 // chosen are the uploads that the user named, and their place.
