@@ -20,7 +20,6 @@ import (
 	"syscall"
 
 	"github.com/coreos/go-systemd/v22/daemon"
-	"github.com/sirupsen/logrus"
 	"github.com/urfave/cli/v2"
 
 	"github.com/archivefs/archivefs/archive"
@@ -78,9 +77,11 @@ func serve(c *cli.Context) error {
 	if err := config.LocalZone(); err != nil {
 		log.Warn(err)
 	}
-	r, err := newServed(c, log)
-	if err != nil {
-		return err
+	r := &served{manager: &running.Manager{Log: log}, attended: running.HasTerminal()}
+	if c.String("tls-cert") != "" { // a wrong one is reported before anything is created
+		if r.certificate, err = certificate.Open(c.String("tls-cert"), c.String("tls-key"), log); err != nil {
+			return err
+		}
 	}
 	var lc net.ListenConfig
 	ln, err := lc.Listen(c.Context, "tcp", c.String("listen")) // before anything is created
@@ -172,11 +173,12 @@ func ownKey(path string) (string, error) {
 	if _, err := os.Stat(path); err == nil {
 		return config.SecretFile("api-key-file", path)
 	}
-	if err := durable.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return "", fmt.Errorf("keep an API key: %w", err)
-	}
 	key := rand.Text()
-	if err := durable.WriteFile(path, []byte(key+"\n"), 0o600); err != nil {
+	err := durable.MkdirAll(filepath.Dir(path), 0o700)
+	if err == nil {
+		err = durable.WriteFile(path, []byte(key+"\n"), 0o600)
+	}
+	if err != nil {
 		return "", fmt.Errorf("keep an API key: %w", err)
 	}
 	return key, nil
@@ -268,16 +270,6 @@ type served struct {
 	manager     *running.Manager
 	certificate *certificate.Certificate // nil without TLS
 	attended    bool                     // there was a terminal at the start
-}
-
-// newServed makes everything that does not need the archive, so that a wrong certificate is
-// reported before anything is created.
-func newServed(c *cli.Context, log logrus.FieldLogger) (r *served, err error) {
-	r = &served{manager: &running.Manager{Log: log}, attended: running.HasTerminal()}
-	if c.String("tls-cert") != "" {
-		r.certificate, err = certificate.Open(c.String("tls-cert"), c.String("tls-key"), log)
-	}
-	return r, err
 }
 
 // at prints the addresses and serves until the end. Further messages are lines of their own.

@@ -400,10 +400,8 @@ func (o *outcomes) of(status *fs.Status, left []fs.UploadInfo) (map[string]outco
 		switch {
 		case !known:
 			gone = append(gone, u)
-		case is.State == "failed":
-			became[u.ID] = outcome{text: "failed: " + is.Error}
-		case is.State == fs.StateLocal:
-			became[u.ID] = outcome{text: "local: " + is.Error}
+		case is.State == "failed", is.State == fs.StateLocal:
+			became[u.ID] = outcome{text: is.State + ": " + is.Error}
 		case is.Open:
 			if time.Since(o.began) > openFor {
 				became[u.ID] = outcome{text: "open in a program"}
