@@ -18,7 +18,7 @@ import (
 // else from charset, else from Windows-1252, in which nearly every byte is valid; of a text that is
 // UTF-8 for the most part only what is not.
 func Decode(data []byte, charset string) string {
-	said := known(charset)
+	said := Encoding(charset)
 	switch {
 	case bytes.HasPrefix(data, []byte("\xff\xfe")), bytes.HasPrefix(data, []byte("\xfe\xff")):
 		said = unicode.UTF16(unicode.LittleEndian, unicode.UseBOM)
@@ -42,8 +42,8 @@ func Decode(data []byte, charset string) string {
 	return strings.ToValidUTF8(string(decoded), "\ufffd")
 }
 
-// known returns the encoding of a name, nil if there is none.
-func known(charset string) encoding.Encoding {
+// Encoding returns the encoding of a name, nil if there is none.
+func Encoding(charset string) encoding.Encoding {
 	if charset == "" {
 		return nil
 	}
