@@ -90,7 +90,8 @@ func TestPage(t *testing.T) {
 func TestOptions(t *testing.T) {
 	for text, ok := range map[string]bool{
 		"--archivefs a": true, "--archivefs a --sizes 1000,5000": true, "--archivefs a --sizes 1500": false, "--archivefs a x": false,
-		"": false, "--archivefs a --connections 0": false,
+		"": false, "--archivefs a --connections 0": false, "--archivefs a --engines 2 --uploads 100 --pace 0.5": true, "--archivefs a --engines -1": false,
+		"--archivefs a --engines 1 --uploads 3": false, "--archivefs a --engines 1 --pace 0": false,
 	} {
 		if _, err := readOptions(strings.Fields(text)); (err == nil) != ok {
 			t.Errorf("%q: %v", text, err)

@@ -24,7 +24,11 @@ type options struct {
 	sizes       []int  // of the archive, in documents
 	connections []int
 	each        time.Duration
-	out         string // of the page; empty for standard output
+	out         string        // of the page; empty for standard output
+	engines     int           // pairs of rounds with and without the programs that read documents; 0 for the page
+	uploads     int           // in each round
+	pace        float64       // of uploads, a second
+	after       time.Duration // of a round, in which the service reads on
 }
 
 func main() {
@@ -42,11 +46,18 @@ func readOptions(args []string) (o options, err error) {
 	connections := flags.String("connections", "1,16", "`numbers` of connections")
 	flags.DurationVar(&o.each, "each", 4*time.Second, "`duration` of each measurement")
 	flags.StringVar(&o.out, "out", "", "`file` to write the page to, instead of standard output")
+	flags.IntVar(&o.engines, "engines", 0, "`number` of pairs of rounds in which four clients upload, with and without the programs that read documents, instead of the page")
+	flags.IntVar(&o.uploads, "uploads", 1000, "`number` of uploads in each of these rounds")
+	flags.Float64Var(&o.pace, "pace", 5, "`number` of uploads a second in them")
+	flags.DurationVar(&o.after, "after", time.Minute, "`duration` after the uploads in which the service is watched")
 	if err := flags.Parse(args); err != nil {
 		return o, err
 	}
 	if flags.NArg() > 0 || o.program == "" {
 		return o, errors.New("give --archivefs and no operands")
+	}
+	if o.engines < 0 || o.uploads < clients || o.pace <= 0 {
+		return o, fmt.Errorf("at least %d uploads at a pace above 0 make a round", clients)
 	}
 	var err1, err2 error
 	o.sizes, err1 = numbers(*sizes, folderSize)
@@ -73,6 +84,9 @@ func run(ctx context.Context, o options) error {
 		return err
 	}
 	defer os.RemoveAll(dir) //nolint:errcheck // a scratch directory
+	if o.engines > 0 {
+		return measureEngines(ctx, o, dir)
+	}
 	p := page{options: o}
 	if p.raw, err = measureNginx(ctx, o, dir); err != nil {
 		return err

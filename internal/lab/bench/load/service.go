@@ -36,16 +36,14 @@ const uploadSize = 100_000
 // ready is the line that the service begins with.
 var ready = regexp.MustCompile(`(?m)^serving .* at (http://\S+)$`)
 
-// measureService starts a service and measures each operation.
-func measureService(ctx context.Context, o options, dir string, documents int) (results []result, err error) {
-	log, key := filepath.Join(dir, fmt.Sprintf("service-%d.log", documents)), rand.Text()
+// start starts a service of an archive that fill made, below a directory.
+func start(ctx context.Context, o options, dir, log string, env ...string) (*service, *machine.Process, error) {
+	s := &service{key: rand.Text(), sent: new(atomic.Uint64)}
 	process, err := machine.Start(ctx, `exec "$ARCHIVEFS" serve --listen 127.0.0.1:0 --log-level warn --data "$DATA"`,
-		[]string{"ARCHIVEFS=" + o.program, "DATA=" + filepath.Join(dir, "data"), "ARCHIVEFS_API_KEY=" + key}, log)
+		append([]string{"ARCHIVEFS=" + o.program, "DATA=" + filepath.Join(dir, "data"), "ARCHIVEFS_API_KEY=" + s.key}, env...), log)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	defer process.Stop()
-	s := &service{key: key, documents: documents, sent: new(atomic.Uint64)}
 	if err := awaitStart(ctx, process, func() bool {
 		text, _ := os.ReadFile(log) //nolint:gosec // below the scratch directory
 		if found := ready.FindSubmatch(text); found != nil {
@@ -53,11 +51,24 @@ func measureService(ctx context.Context, o options, dir string, documents int) (
 		}
 		return s.url != ""
 	}); err != nil {
-		return nil, fmt.Errorf("start the service: %w", err)
+		process.Stop()
+		return nil, nil, fmt.Errorf("start the service: %w", err)
 	}
 	if err := s.look(ctx); err != nil {
+		process.Stop()
+		return nil, nil, err
+	}
+	return s, process, nil
+}
+
+// measureService starts a service and measures each operation.
+func measureService(ctx context.Context, o options, dir string, documents int) (results []result, err error) {
+	s, process, err := start(ctx, o, dir, filepath.Join(dir, fmt.Sprintf("service-%d.log", documents)))
+	if err != nil {
 		return nil, err
 	}
+	defer process.Stop()
+	s.documents = documents
 	for _, connections := range o.connections {
 		for _, op := range s.operations() {
 			progress("%s, %d connections, %d documents", op.name, connections, documents)
@@ -171,11 +182,16 @@ func (s *service) content(ctx context.Context, r *weak.Rand) (*http.Request, err
 }
 
 func (s *service) upload(ctx context.Context, _ *weak.Rand) (*http.Request, error) {
-	var body bytes.Buffer
 	n := uint64(time.Now().UnixNano())<<8 + s.sent.Add(1)
+	return s.form(ctx, fmt.Sprintf("Rechnung %d.pdf", n), pdf(uploadSize, n))
+}
+
+// form uploads a document.
+func (s *service) form(ctx context.Context, name string, content []byte) (*http.Request, error) {
+	var body bytes.Buffer
 	fmt.Fprintf(&body, "--XX\r\nContent-Disposition: form-data; name=\"target-folder-id\"\r\n\r\n%d\r\n", s.uploads)
-	fmt.Fprintf(&body, "--XX\r\nContent-Disposition: form-data; name=\"upload-data\"; filename=\"Rechnung %d.pdf\"\r\n\r\n", n)
-	body.Write(pdf(uploadSize, n))
+	fmt.Fprintf(&body, "--XX\r\nContent-Disposition: form-data; name=\"upload-data\"; filename=\"%s\"\r\n\r\n", name)
+	body.Write(content)
 	body.WriteString("\r\n--XX--\r\n")
 	request, err := s.request(ctx, http.MethodPost, "/file-upload", body.Bytes())
 	if err == nil {

@@ -97,6 +97,7 @@ type Usage struct {
 	Resident float64 // MiB
 	Peak     float64 // MiB, the most that was resident
 	CPU      float64 // seconds, of the processor in user and system mode
+	Children float64 // the same, of what they started and waited for
 }
 
 // UsageOf sums up what living processes took.
@@ -107,16 +108,19 @@ func UsageOf(pids []int) Usage {
 		u.Resident += memory(pid, "VmRSS:")
 		u.Peak += memory(pid, "VmHWM:")
 		fields := stat(pid)
-		if len(fields) < 13 {
+		if len(fields) < 15 {
 			continue
 		}
-		for _, field := range fields[11:13] { // utime, stime
-			if n, err := strconv.ParseFloat(field, 64); err == nil {
-				u.CPU += n / ticks
-			}
-		}
+		u.CPU += (number(fields[11]) + number(fields[12])) / ticks      // utime, stime
+		u.Children += (number(fields[13]) + number(fields[14])) / ticks // cutime, cstime
 	}
 	return u
+}
+
+// number is 0 for what is none.
+func number(text string) float64 {
+	n, _ := strconv.ParseFloat(text, 64)
+	return n
 }
 
 // memory is a field of /proc/PID/status in MiB, 0 of a process that has ended.
@@ -127,8 +131,7 @@ func memory(pid int, field string) float64 {
 	}
 	for line := range strings.Lines(string(text)) {
 		if value, ok := strings.CutPrefix(line, field); ok {
-			n, _ := strconv.ParseFloat(strings.TrimSuffix(strings.TrimSpace(value), " kB"), 64)
-			return n / 1024
+			return number(strings.TrimSuffix(strings.TrimSpace(value), " kB")) / 1024
 		}
 	}
 	return 0
