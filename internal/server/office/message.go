@@ -6,8 +6,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
-	"iter"
-	"path"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -75,10 +73,11 @@ type message struct {
 
 // storage is a message, a receiver or an attachment.
 type storage struct {
-	streams map[string]*mscfb.File // properties by their tag, as 0037001F
-	inner   []string               // paths of what is in it, in order
+	streams             map[string]*mscfb.File // properties by their tag, as 0037001F
+	receivers, attached []string               // paths of these storages
 }
 
+// add adds a stream or a storage to the one that it is in.
 func (m *message) add(f *mscfb.File) {
 	at := strings.Join(f.Path, "/")
 	if m.storages[at] == nil {
@@ -86,17 +85,11 @@ func (m *message) add(f *mscfb.File) {
 	}
 	s := m.storages[at]
 	s.streams[strings.TrimPrefix(f.Name, "__substg1.0_")] = f
-	s.inner = append(s.inner, strings.TrimPrefix(at+"/"+f.Name, "/"))
-}
-
-// below are the storages in one whose names begin so.
-func (m *message) below(s *storage, prefix string) iter.Seq2[string, *storage] {
-	return func(yield func(string, *storage) bool) {
-		for _, at := range s.inner {
-			if one := m.storages[at]; one != nil && strings.HasPrefix(path.Base(at), prefix) && !yield(at, one) {
-				return
-			}
-		}
+	switch path := strings.TrimPrefix(at+"/"+f.Name, "/"); {
+	case strings.HasPrefix(f.Name, "__recip_"):
+		s.receivers = append(s.receivers, path)
+	case strings.HasPrefix(f.Name, "__attach_"):
+		s.attached = append(s.attached, path)
 	}
 }
 
@@ -106,27 +99,28 @@ func (m *message) write(at string, depth int) {
 	if s == nil || depth > maxAttached || m.b.Len() > MaxText {
 		return
 	}
-	numbers := m.numbers(s)
-	m.page, m.web = int(numbers.of(0x3ffd0003)), int(numbers.of(0x3fde0003))
+	fixed := m.read(s, fixedLength)
+	m.page, m.web = int(property(fixed, 0x3ffd0003)), int(property(fixed, 0x3fde0003))
 	m.page, m.web = cmp.Or(m.page, m.web), cmp.Or(m.web, m.page)
 	m.field("From", named(m.text(s, "0C1A", "0042"), m.text(s, "5D01", "0C1F", "5D02", "0065")))
 	receivers := map[uint64][]string{}
-	for _, one := range m.below(s, "__recip_") {
-		kind := m.numbers(one).of(0x0c150003)
+	for _, path := range s.receivers {
+		one := m.storages[path]
+		kind := property(m.read(one, fixedLength), 0x0c150003)
 		receivers[kind] = append(receivers[kind], named(m.text(one, "3001"), m.text(one, "39FE", "3003")))
 	}
 	m.field("To", cmp.Or(strings.Join(receivers[1], ", "), m.text(s, "0E04")))
 	m.field("Cc", cmp.Or(strings.Join(receivers[2], ", "), m.text(s, "0E03")))
-	if sent := cmp.Or(numbers.of(0x00390040), numbers.of(0x0e060040)); sent != 0 { // in units of 100 ns, since 1601
+	if sent := cmp.Or(property(fixed, 0x00390040), property(fixed, 0x0e060040)); sent != 0 { // of 100 ns, since 1601
 		m.field("Date", time.Unix(int64(sent/1e7)-11_644_473_600, 0).UTC().Format(time.RFC1123Z))
 	}
 	m.field("Subject", m.text(s, "0037"))
-	for _, one := range m.below(s, "__attach_") {
-		m.field("Attachment", m.text(one, "3707", "3704", "3001"))
+	for _, path := range s.attached {
+		m.field("Attachment", m.text(m.storages[path], "3707", "3704", "3001"))
 	}
 	m.b.WriteString("\n" + m.body(s))
-	for at := range m.below(s, "__attach_") {
-		m.write(at+"/__substg1.0_3701000D", depth+1)
+	for _, path := range s.attached {
+		m.write(path+"/__substg1.0_3701000D", depth+1)
 	}
 }
 
@@ -184,28 +178,28 @@ func decoded(data []byte, page int) string {
 	return string(words)
 }
 
+// read reads a stream as far as possible. It is empty if it is not there.
 func (m *message) read(s *storage, name string) []byte {
-	if s.streams[name] == nil {
+	if s == nil || s.streams[name] == nil {
 		return nil
 	}
-	data, _ := io.ReadAll(io.LimitReader(s.streams[name], MaxText)) // as much as there is
+	data, _ := io.ReadAll(io.LimitReader(s.streams[name], MaxText))
 	return data
 }
 
-// numbers are the properties of a fixed length: entries of 16 bytes, behind a header of 8, 24 or 32 (2.4).
-type numbers []byte
+// fixedLength has the properties of a fixed length: entries of 16 bytes, behind a header of 8, 24 or 32 (2.4).
+const fixedLength = "__properties_version1.0"
 
-func (m *message) numbers(s *storage) numbers { return m.read(s, "__properties_version1.0") }
-
-// of is the property with that tag, 0 if there is none.
-func (n numbers) of(tag uint32) uint64 {
-	for e := n[len(n)%16:]; len(e) > 0; e = e[16:] {
+// property is the one with a tag, 0 if it is not there.
+func property(entries []byte, tag uint32) uint64 {
+	for e := entries[len(entries)%16:]; len(e) > 0; e = e[16:] {
+		value := binary.LittleEndian.Uint64(e[8:])
 		switch {
 		case binary.LittleEndian.Uint32(e) != tag:
-		case tag&0xffff == 3: // of 32 bits
-			return uint64(binary.LittleEndian.Uint32(e[8:]))
+		case tag&0xffff == 3: // an integer of 32 bits
+			return value & 0xffffffff
 		default:
-			return binary.LittleEndian.Uint64(e[8:])
+			return value
 		}
 	}
 	return 0

@@ -17,8 +17,8 @@ import (
 )
 
 const (
-	maxRTF    = 256 << 20 // bytes that are read; pictures take twice their size
-	maxNested = 10_000    // groups in one another
+	maxRTF    = 64 << 20 // bytes that are read; pictures take twice their size
+	maxNested = 10_000   // groups in one another
 	maxFonts  = 10_000
 )
 
@@ -203,13 +203,15 @@ var charsets = map[int]int{
 	186: 1257, 204: 1251, 222: 874, 238: 1250, 254: 437, 255: 850,
 }
 
-// encodingOf is that of a code page of Windows; of an unknown one it is that of Western Europe.
+// codePages are the names of those that are not named by their numbers.
+var codePages = map[int]string{
+	874: "windows-874", 932: "shift_jis", 949: "euc-kr", 950: "big5", 10000: "macintosh", 20866: "koi8-r",
+	28592: "iso-8859-2", 50220: "iso-2022-jp", 54936: "gb18030", 65001: "utf-8",
+}
+
+// encodingOf is that of a code page; of an unknown one it is that of Western Europe.
 func encodingOf(page int) encoding.Encoding {
-	name := map[int]string{
-		874: "windows-874", 932: "shift_jis", 949: "euc-kr", 950: "big5", 10000: "macintosh", 20866: "koi8-r",
-		28592: "iso-8859-2", 50220: "iso-2022-jp", 54936: "gb18030", 65001: "utf-8",
-	}[page]
-	if found := coded.Encoding(cmp.Or(name, "cp"+strconv.Itoa(page))); found != nil {
+	if found := coded.Encoding(cmp.Or(codePages[page], "cp"+strconv.Itoa(page))); found != nil {
 		return found
 	}
 	return charmap.Windows1252
@@ -271,11 +273,10 @@ func (p *rtf) out() *strings.Builder {
 
 // flush writes the bytes of the text so far. Nothing behind them stands for a character before them.
 func (p *rtf) flush() {
-	page := p.fonts[p.group.font]
-	if page == nil {
-		page = p.base
+	p.skip = 0
+	if len(p.raw) > 0 {
+		words, _ := cmp.Or(p.fonts[p.group.font], p.base).NewDecoder().Bytes(p.raw)
+		p.out().Write(words)
+		p.raw = p.raw[:0]
 	}
-	words, _ := page.NewDecoder().Bytes(p.raw)
-	p.out().Write(words)
-	p.raw, p.skip = p.raw[:0], 0
 }
