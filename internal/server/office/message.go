@@ -100,7 +100,7 @@ func (m *message) write(at string, depth int) {
 		return
 	}
 	fixed := m.read(s, fixedLength)
-	m.page, m.web = int(property(fixed, 0x3ffd0003)), int(property(fixed, 0x3fde0003))
+	m.page, m.web = int(property(fixed, 0x3ffd0003)), int(property(fixed, 0x3fde0003)) //nolint:gosec // of 32 bits
 	m.page, m.web = cmp.Or(m.page, m.web), cmp.Or(m.web, m.page)
 	m.field("From", named(m.text(s, "0C1A", "0042"), m.text(s, "5D01", "0C1F", "5D02", "0065")))
 	receivers := map[uint64][]string{}
@@ -111,8 +111,9 @@ func (m *message) write(at string, depth int) {
 	}
 	m.field("To", cmp.Or(strings.Join(receivers[1], ", "), m.text(s, "0E04")))
 	m.field("Cc", cmp.Or(strings.Join(receivers[2], ", "), m.text(s, "0E03")))
-	if sent := cmp.Or(property(fixed, 0x00390040), property(fixed, 0x0e060040)); sent != 0 { // of 100 ns, since 1601
-		m.field("Date", time.Unix(int64(sent/1e7)-11_644_473_600, 0).UTC().Format(time.RFC1123Z))
+	if sent := cmp.Or(property(fixed, 0x00390040), property(fixed, 0x0e060040)); sent != 0 { // in 100 ns since 1601
+		seconds := int64(sent/1e7) - 11_644_473_600 //nolint:gosec // far from the largest
+		m.field("Date", time.Unix(seconds, 0).UTC().Format(time.RFC1123Z))
 	}
 	m.field("Subject", m.text(s, "0037"))
 	for _, path := range s.attached {

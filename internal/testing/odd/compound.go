@@ -37,7 +37,7 @@ func Compound(streams map[string][]byte) []byte {
 	c.set(0, offChild, c.tree(""))
 	start := c.chain(c.mini, sectorSize, &c.sectors, &c.fat)
 	c.set(0, offStart, start)
-	c.set(0, offSize, uint32(len(c.mini)))
+	c.set(0, offSize, len(c.mini))
 	return c.file()
 }
 
@@ -46,7 +46,7 @@ type compound struct {
 	streams                  map[string][]byte
 	below                    map[string][]string // names in each storage
 	sectors, mini, directory []byte
-	fat, miniFAT             []uint32
+	fat, miniFAT             []int
 }
 
 // Places in an entry of the directory (2.6.1).
@@ -56,28 +56,29 @@ const (
 )
 
 // entry adds an entry to the directory and returns its number.
-func (c *compound) entry(name string, kind byte, class []byte) uint32 {
+func (c *compound) entry(name string, kind byte, class []byte) int {
 	e := make([]byte, 128)
 	units := append(utf16.Encode([]rune(name)), 0)
 	for i, u := range units {
 		binary.LittleEndian.PutUint16(e[2*i:], u)
 	}
-	binary.LittleEndian.PutUint16(e[64:], uint16(2*len(units)))
-	e[66], e[67] = kind, 1 // black
-	for _, at := range []int{offLeft, offRight, offChild} {
-		binary.LittleEndian.PutUint32(e[at:], noSector)
-	}
+	e[64] = byte(2 * len(units)) //nolint:gosec // at most 64
+	e[66], e[67] = kind, 1       // black
 	copy(e[80:96], class)
 	c.directory = append(c.directory, e...)
-	return uint32(len(c.directory)/128 - 1)
+	number := len(c.directory)/128 - 1
+	for _, at := range []int{offLeft, offRight, offChild} {
+		c.set(number, at, noSector)
+	}
+	return number
 }
 
-func (c *compound) set(entry uint32, at int, value uint32) {
-	binary.LittleEndian.PutUint32(c.directory[128*int(entry)+at:], value)
+func (c *compound) set(entry, at, value int) {
+	binary.LittleEndian.PutUint32(c.directory[128*entry+at:], uint32(value)) //nolint:gosec // the file is small
 }
 
 // tree adds what a storage holds, and returns the entry at the top of its tree, which is as flat as can be.
-func (c *compound) tree(storage string) uint32 {
+func (c *compound) tree(storage string) int {
 	names := c.below[storage]
 	slices.SortFunc(names, func(a, b string) int { // 2.6.4: the shorter first
 		if by := len(path.Base(a)) - len(path.Base(b)); by != 0 {
@@ -88,18 +89,18 @@ func (c *compound) tree(storage string) uint32 {
 	return c.half(names)
 }
 
-func (c *compound) half(names []string) uint32 {
+func (c *compound) half(names []string) int {
 	if len(names) == 0 {
 		return noSector
 	}
 	middle := len(names) / 2
 	name := names[middle]
 	content, isStream := c.streams[name]
-	var e uint32
+	var e int
 	if isStream {
 		e = c.entry(path.Base(name), 2, nil)
 		c.set(e, offStart, c.stream(content))
-		c.set(e, offSize, uint32(len(content)))
+		c.set(e, offSize, len(content))
 	} else {
 		e = c.entry(path.Base(name), 1, nil)
 		c.set(e, offChild, c.tree(name))
@@ -109,7 +110,7 @@ func (c *compound) half(names []string) uint32 {
 	return e
 }
 
-func (c *compound) stream(content []byte) uint32 {
+func (c *compound) stream(content []byte) int {
 	if len(content) < miniBelow {
 		return c.chain(content, miniSize, &c.mini, &c.miniFAT)
 	}
@@ -117,24 +118,24 @@ func (c *compound) stream(content []byte) uint32 {
 }
 
 // chain adds content in sectors of that size and returns the first.
-func (c *compound) chain(content []byte, size int, sectors *[]byte, fat *[]uint32) uint32 {
+func (c *compound) chain(content []byte, size int, sectors *[]byte, fat *[]int) int {
 	if len(content) == 0 {
 		return endOfChain
 	}
-	first := uint32(len(*fat))
+	first := len(*fat)
 	*sectors = append(*sectors, content...)
 	*sectors = append(*sectors, make([]byte, -len(*sectors)&(size-1))...)
 	for len(*fat) < len(*sectors)/size-1 {
-		*fat = append(*fat, uint32(len(*fat)+1))
+		*fat = append(*fat, len(*fat)+1)
 	}
 	*fat = append(*fat, endOfChain)
 	return first
 }
 
 // numbers are the bytes of a table, filled up to whole sectors.
-func numbers(table []uint32) (b []byte) {
+func numbers(table []int) (b []byte) {
 	for _, n := range table {
-		b = binary.LittleEndian.AppendUint32(b, n)
+		b = binary.LittleEndian.AppendUint32(b, uint32(n)) //nolint:gosec // of 32 bits
 	}
 	return append(b, bytes.Repeat([]byte{0xff}, -len(b)&(sectorSize-1))...)
 }
@@ -151,16 +152,13 @@ func (c *compound) file() []byte {
 	h := append([]byte("\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"), make([]byte, 16)...)
 	h = append(h, "\x3e\x00\x03\x00\xfe\xff\x09\x00\x06\x00"...)
 	h = append(h, make([]byte, 10)...)
-	miniSectors := uint32(len(numbers(c.miniFAT)) / sectorSize)
-	for _, n := range []uint32{uint32(sectors), directory, 0, miniBelow, miniFAT, miniSectors, endOfChain, 0} {
-		h = binary.LittleEndian.AppendUint32(h, n)
-	}
+	fields := []int{sectors, directory, 0, miniBelow, miniFAT, len(numbers(c.miniFAT)) / sectorSize, endOfChain, 0}
 	for i := range sectors {
-		h = binary.LittleEndian.AppendUint32(h, uint32(first+i))
+		fields = append(fields, first+i)
 	}
-	if len(h) > sectorSize {
+	if len(fields) > 8+109 {
 		panic("odd: the compound file is too large for the table in its header")
 	}
-	h = append(h, bytes.Repeat([]byte{0xff}, sectorSize-len(h))...)
+	h = append(h, numbers(fields)...)[:sectorSize]
 	return slices.Concat(h, c.sectors, numbers(c.fat))
 }
