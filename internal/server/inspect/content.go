@@ -5,6 +5,7 @@
 package inspect
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -18,6 +19,7 @@ import (
 
 	"github.com/archivefs/archivefs/internal/server/inspect/pdf"
 	"github.com/archivefs/archivefs/internal/server/mail"
+	"github.com/archivefs/archivefs/internal/server/office"
 	"github.com/archivefs/archivefs/internal/server/text"
 	"github.com/archivefs/archivefs/internal/whole"
 )
@@ -53,7 +55,7 @@ type Result struct {
 
 // Content inspects a content of size bytes.
 func Content(r io.ReaderAt, size int64, hint Hint) Result {
-	result := Result{ContentType: contentType(r, hint), Pages: 1}
+	result := Result{ContentType: contentType(r, size, hint), Pages: 1}
 	switch {
 	case result.ContentType == PDF:
 		pages, err := pdf.Pages(r, size)
@@ -68,38 +70,44 @@ func Content(r io.ReaderAt, size int64, hint Hint) Result {
 	return result
 }
 
-const (
-	// headSize is how much of a text is read to determine its media type, in bytes.
-	headSize = 64 << 10
-	// startSize is how much of a content is read to tell whether it is a text, in bytes: package
-	// mimetype looks at no more.
-	startSize = 4 << 10
-)
+// headSize is how much of a content is read to determine its media type, in bytes.
+const headSize = 64 << 10
 
 // unknown is the media type of unknown bytes (RFC 2046, 4.5.1).
 const unknown = "application/octet-stream"
 
-// contentType returns the media type of a content.
-func contentType(r io.ReaderAt, hint Hint) string {
-	head := start(r, startSize)
+// contentType returns the media type of a content: by its structure, else by what it begins with, and that
+// of a text by its name.
+func contentType(r io.ReaderAt, size int64, hint Hint) string {
+	head := start(r, headSize)
 	if len(head) == 0 {
 		return unknown
 	}
 	if tiffFormatOf(head).big {
 		return TIFF
 	}
+	if media := office.Type(r, size, head); media != "" {
+		return media
+	}
 	found := mimetype.Detect(head)
-	if !isText(found) && !found.Is(unknown) {
-		return found.String()
+	if found.Is(PDF) || found.Is(unknown) || isText(found) {
+		pdf, is, err := whole.FindPDF(io.NewSectionReader(r, 0, size))
+		if err != nil || is && (pdf.Start == 0 || !looksLikeMail(head, hint)) {
+			return PDF
+		}
+		found = mimetype.Detect(bytes.ReplaceAll(head, []byte("%PDF-"), nil)) // which it mentions
 	}
-	if head = start(r, headSize); len(head) == 0 {
-		return unknown
-	}
-	if !isText(found) { // an e-mail may have any bytes
+	switch {
+	case isText(found):
+	case found.Is(unknown): // an e-mail may have any bytes
 		if looksLikeMail(head, hint) {
 			return Mail
 		}
 		return unknown
+	case !isPlain(found.String(), head):
+		return found.String()
+	default:
+		found = mimetype.Lookup("text/plain")
 	}
 	media, params, err := mime.ParseMediaType(found.String())
 	if err != nil {
@@ -115,6 +123,17 @@ func contentType(r io.ReaderAt, hint Hint) string {
 		media = "text/plain"
 	}
 	return withCharset(media, params["charset"], head)
+}
+
+// isPlain reports whether a beginning is that of a text, which was taken for something else by its first
+// letters. Formats that are texts, but not for readers, begin with more than a few.
+func isPlain(media string, head []byte) bool {
+	switch media {
+	case "application/postscript", "application/vnd.fdf", "application/pkcs7-signature", "application/fits", "application/x-archive",
+		"application/vnd.apple.mpegurl", "image/x-xpixmap", "image/vnd.dxf", "image/vnd.radiance":
+		return false
+	}
+	return !bytes.ContainsFunc(head, func(r rune) bool { return r < ' ' && !strings.ContainsRune("\t\n\f\r\x1b", r) })
 }
 
 // start returns the first bytes of a content, nil if they cannot be read.
@@ -184,7 +203,7 @@ func withCharset(media, charset string, head []byte) string {
 
 // looksLikeMail reports whether a text is an e-mail: it begins with the header of a message, and
 // either the client says so, or the header has fields that every message has (RFC 5322, 3.6) and
-// other texts rarely have.
+// other texts rarely have, or those of a web page in one file (MHTML).
 func looksLikeMail(head []byte, hint Hint) bool {
 	fields := mail.Fields(head)
 	media, _, err := mime.ParseMediaType(hint.ContentType)
@@ -192,8 +211,9 @@ func looksLikeMail(head []byte, hint Hint) bool {
 		return len(fields) > 0
 	}
 	has := func(name string) bool { return fields[name] != "" }
-	return textByExtension(hint.Name) == "" && has("from") && has("date") &&
-		slices.ContainsFunc([]string{"message-id", "received", "mime-version", "return-path"}, has)
+	page := has("mime-version") && strings.HasPrefix(strings.ToLower(fields["content-type"]), "multipart/related") // RFC 2557
+	return textByExtension(hint.Name) == "" && (page || has("from") && has("date") &&
+		slices.ContainsFunc([]string{"message-id", "received", "mime-version", "return-path"}, has))
 }
 
 // MaxText is the largest text that is laid out on pages, in bytes.
@@ -203,10 +223,12 @@ const MaxText = 1 << 20
 func Wordy(contentType string) bool {
 	media, _, _ := strings.Cut(contentType, ";")
 	switch {
+	case office.Is(media):
+		return false
 	case strings.HasPrefix(media, "text/"), media == Mail, strings.HasSuffix(media, "json"):
 		return true
 	}
-	return strings.HasSuffix(media, "xml") && strings.HasPrefix(media, "application/") && !strings.Contains(media, "openxml")
+	return strings.HasSuffix(media, "xml") && strings.HasPrefix(media, "application/")
 }
 
 // Paged reports whether a wordy content of that size is laid out on pages by text.Pages. A larger one

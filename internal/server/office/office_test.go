@@ -79,7 +79,7 @@ func TestText(t *testing.T) {
 		"wrong number": {packed(t, "xl/worksheets/sheet1.xml", `<c t="s"><v>7</v></c><c t="s"><v>-1</v></c>`), "7\t-1\t\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := office.Text(strings.NewReader(test.content), int64(len(test.content)))
+			got, err := office.Text(strings.NewReader(test.content), int64(len(test.content)), "")
 			if err != nil || got != test.want {
 				t.Errorf("%q, %v; want %q", got, err, test.want)
 			}
@@ -98,7 +98,7 @@ func TestTextIsBounded(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			file := packed(t, "word/document.xml", content, "word/header1.xml", "<w:t>never reached</w:t>")
-			got, err := office.TextWithin(strings.NewReader(file), int64(len(file)), unpacked)
+			got, err := office.TextWithin(strings.NewReader(file), int64(len(file)), "", unpacked)
 			if err != nil || len(got) > unpacked+1 || strings.Contains(got, "never") {
 				t.Errorf("%d bytes, %v", len(got), err)
 			}
@@ -115,7 +115,7 @@ func TestUnreadable(t *testing.T) {
 	for name, content := range map[string]string{
 		"nothing": "", "no archive": "text", "cut": whole[:len(whole)-30], "no text": packed(t, "mimetype", "x"), "a large directory": many, "lying": string(lying),
 	} {
-		if got, err := office.Text(strings.NewReader(content), int64(len(content))); !errors.Is(err, office.ErrUnreadable) {
+		if got, err := office.Text(strings.NewReader(content), int64(len(content)), ""); !errors.Is(err, office.ErrUnreadable) {
 			t.Errorf("%s: %q, %v", name, got, err)
 		}
 	}
@@ -127,10 +127,10 @@ func FuzzText(f *testing.F) {
 	f.Add([]byte(odt))
 	f.Add([]byte(`<sst><si><t>x</t></si></sst><c t="s"><v>0</v></c><row></row>`))
 	f.Fuzz(func(t *testing.T, content []byte) {
-		_, _ = office.Text(bytes.NewReader(content), int64(len(content)))
+		_, _ = office.Text(bytes.NewReader(content), int64(len(content)), "")
 		for _, name := range []string{"word/document.xml", "content.xml", "xl/sharedStrings.xml", "xl/worksheets/sheet1.xml"} {
 			file := packed(t, name, string(content))
-			if _, err := office.Text(strings.NewReader(file), int64(len(file))); err != nil {
+			if _, err := office.Text(strings.NewReader(file), int64(len(file)), ""); err != nil {
 				t.Errorf("%s: %v", name, err)
 			}
 		}

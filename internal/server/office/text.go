@@ -4,13 +4,14 @@
 package office
 
 import (
-	"archive/zip"
-	"bytes"
-	"encoding/binary"
+	"cmp"
 	"encoding/xml"
 	"errors"
 	"fmt"
 	"io"
+	"iter"
+	"maps"
+	"math"
 	"path"
 	"slices"
 	"strconv"
@@ -25,104 +26,90 @@ const (
 	MaxText = 16 << 20
 	// maxUnpacked is how much of a document is unpacked, in bytes.
 	maxUnpacked = 32 << 20
-	// maxDirectory is the largest directory of an archive, in bytes: some 10,000 files.
-	maxDirectory = 1 << 20
 )
 
 // Is reports whether documents of that media type can be read.
 func Is(media string) bool {
-	return strings.HasPrefix(media, "application/vnd.openxmlformats-officedocument.") ||
-		strings.HasPrefix(media, "application/vnd.oasis.opendocument.")
+	return slices.ContainsFunc([]string{
+		ooxml, "application/vnd.oasis.opendocument.", "application/vnd.sun.xml.", "application/vnd.ms-excel.", "application/vnd.ms-powerpoint.",
+		"application/vnd.ms-word", "application/vnd.ms-spreadsheetml", "text/rtf",
+	}, func(kind string) bool { return strings.HasPrefix(media, kind) })
 }
 
 // Text returns the text of a document: a line for each paragraph, the cells of a row separated by tabs.
 // A text longer than MaxText is cut off. The error is ErrUnreadable if the document cannot be read.
-func Text(r io.ReaderAt, size int64) (string, error) {
-	return text(r, size, maxUnpacked)
+func Text(r io.ReaderAt, size int64, media string) (string, error) {
+	return text(r, size, media, maxUnpacked)
 }
 
 // text is Text with a limit of its own for unpacked bytes.
-func text(r io.ReaderAt, size, unpacked int64) (string, error) {
-	if err := checkDirectory(r, size); err != nil {
-		return "", err
-	}
-	files, err := zip.NewReader(r, size)
-	if err != nil {
-		return "", fmt.Errorf("%w: %w", ErrUnreadable, err)
-	}
-	d := &document{left: unpacked}
-	parts := written(files.File)
-	for _, f := range parts {
-		if err := d.part(f); err != nil {
+func text(r io.ReaderAt, size int64, media string, unpacked int64) (string, error) {
+	d := &document{}
+	switch {
+	case strings.HasSuffix(media, flatXML):
+		d.read(tokens(io.NewSectionReader(r, 0, size), &unpacked), open, nil)
+	case strings.HasPrefix(media, "application/vnd.ms-") && strings.HasSuffix(media, "ml"):
+		d.read(tokens(io.NewSectionReader(r, 0, size), &unpacked), prose, nil)
+	default:
+		a, err := openArchive(r, size, unpacked)
+		if err != nil {
 			return "", err
 		}
-		if d.full() {
-			break
+		if !d.readParts(a) {
+			return "", fmt.Errorf("%w: it has no text", ErrUnreadable)
 		}
-	}
-	if len(parts) == 0 {
-		return "", fmt.Errorf("%w: it has no text", ErrUnreadable)
 	}
 	return d.text(), nil
 }
 
-// checkDirectory refuses an archive whose directory is, or may be, too large: package zip reads all of
-// it into memory. The last record of an archive has the place of its directory (APPNOTE, 4.3.16).
-func checkDirectory(r io.ReaderAt, size int64) error {
-	const record, comment = 22, 1 << 16
-	end := make([]byte, min(size, record+comment))
-	if n, err := r.ReadAt(end, size-int64(len(end))); n < len(end) {
-		return fmt.Errorf("read office document: %w", err)
-	}
-	at := bytes.LastIndex(end, []byte("PK\x05\x06"))
-	if at < 0 || len(end)-at < record {
-		return fmt.Errorf("%w: no directory", ErrUnreadable)
-	}
-	length := int64(binary.LittleEndian.Uint32(end[at+12:]))
-	offset := int64(binary.LittleEndian.Uint32(end[at+16:]))
-	if length > maxDirectory || offset+length != size-int64(len(end)-at) {
-		return fmt.Errorf("%w: its directory is too large or misplaced", ErrUnreadable)
-	}
-	return nil
+// parts are the kinds of parts with text, in reading order, by the relationships that lead to them and by
+// their usual names. The shared strings of a workbook come before its sheets, which refer to them.
+var parts = []struct {
+	role, name string
+	kind
+}{
+	{"officedocument", "word/document*.xml", prose},
+	{"content", "content.xml", open},
+	{"content", "object */content.xml", open},
+	{"sharedstrings", "xl/sharedstrings*.xml", shared},
+	{"worksheet", "xl/worksheets/sheet*.xml", sheet},
+	{"slide", "ppt/slides/slide*.xml", prose},
+	{"header", "word/header*.xml", prose},
+	{"footer", "word/footer*.xml", prose},
+	{"styles", "styles.xml", open}, // with the headers and footers of OpenDocument
+	{"footnotes", "word/footnotes*.xml", prose},
+	{"endnotes", "word/endnotes*.xml", prose},
+	{"comments", "*/comments*.xml", prose},
+	{"threadedcomment", "xl/threadedcomments/*.xml", prose},
+	{"notesslide", "ppt/notesslides/notesslide*.xml", prose},
+	{"drawing", "xl/drawings/drawing*.xml", prose},
+	{"diagramdata", "*/diagrams/data*.xml", prose},
+	{"chart", "*/charts/chart*.xml", chart},
 }
 
-// written returns the files with text, in reading order.
-func written(files []*zip.File) []*zip.File {
-	var found []*zip.File
-	for _, f := range files {
-		if rank(f.Name) > 0 {
-			found = append(found, f)
+// rank is the place of the kind of part that a relation leads to, len(parts) if it has no text.
+func (r relation) rank() int {
+	for i, p := range parts {
+		if p.role == r.role {
+			return i
 		}
 	}
-	slices.SortStableFunc(found, func(a, b *zip.File) int {
-		if by := rank(a.Name) - rank(b.Name); by != 0 {
-			return by
-		}
-		return number(a.Name) - number(b.Name)
+	return len(parts)
+}
+
+// usual leads to the parts with usual names, in the order of the numbers that these end in.
+func (a *archive) usual() (list []relation) {
+	names := slices.SortedFunc(maps.Keys(a.files), func(a, b string) int {
+		return cmp.Or(number(a)-number(b), strings.Compare(a, b))
 	})
-	return found
-}
-
-// rank orders the files with text; it is 0 for all other files. The shared strings of a workbook come
-// before its sheets, which refer to them.
-func rank(name string) int {
-	dir, file := path.Split(name)
-	kind := strings.TrimRight(strings.TrimSuffix(file, ".xml"), "0123456789")
-	switch dir + kind {
-	case "word/document", "content", "xl/sharedStrings", "ppt/slides/slide":
-		return 1
-	case "xl/worksheets/sheet", "word/footnotes", "ppt/notesSlides/notesSlide":
-		return 2
-	case "word/endnotes", "xl/comments":
-		return 3
-	case "word/comments":
-		return 4
-	case "word/header":
-		return 5
-	case "word/footer":
-		return 6
+	for _, p := range parts {
+		for _, name := range names {
+			if is, _ := path.Match(p.name, name); is {
+				list = append(list, relation{role: p.role, to: name})
+			}
+		}
 	}
-	return 0
+	return list
 }
 
 // number is the number that a file's name ends in.
@@ -139,12 +126,11 @@ func number(name string) int {
 // document is a document that is being read.
 type document struct {
 	b      strings.Builder
-	left   int64    // bytes that may be unpacked
 	shared []string // the shared strings of a workbook, by number
 	sum    int      // their bytes
 }
 
-func (d *document) full() bool { return d.left <= 0 || d.b.Len() >= MaxText || d.sum >= MaxText }
+func (d *document) full() bool { return d.b.Len() >= MaxText || d.sum >= MaxText }
 
 func (d *document) text() string {
 	text := d.b.String()
@@ -154,77 +140,80 @@ func (d *document) text() string {
 	return text
 }
 
-// part reads a file of the archive, up to its end or the first error in its XML.
-func (d *document) part(f *zip.File) error {
-	content, err := f.Open()
-	if err != nil {
-		return fmt.Errorf("%w: %w", ErrUnreadable, err)
-	}
-	defer func() { _ = content.Close() }()
-	tokens := xml.NewDecoder(&counted{content, &d.left})
-	tokens.Strict = false
-	p := reading{document: d, kind: kindOf(f.Name)}
-	for !d.full() {
-		token, err := tokens.RawToken()
-		if err != nil {
-			break
+// readParts reads the parts of a document that its relationships lead to, level by level, then others with
+// usual names. It reports whether there is one.
+func (d *document) readParts(a *archive) bool {
+	done := map[string]bool{}
+	for _, level := range [][]relation{a.relations(""), a.usual()} {
+		for len(level) > 0 {
+			slices.SortStableFunc(level, func(a, b relation) int { return a.rank() - b.rank() })
+			var next []relation
+			for _, r := range level {
+				if n := r.rank(); n < len(parts) && !done[r.to] && path.Ext(r.to) != ".bin" {
+					done[r.to] = true
+					next = append(next, d.readPart(a, r.to, parts[n].kind)...)
+				}
+			}
+			level = next
 		}
+	}
+	return len(done) > 0
+}
+
+// readPart reads a part, and returns its relations in the order in which it refers to them.
+func (d *document) readPart(a *archive, name string, kind kind) []relation {
+	list, places := a.relations(name), map[string]int{}
+	for _, r := range list {
+		places[r.id] = math.MaxInt
+	}
+	content := a.open(name)
+	defer func() { _ = content.Close() }()
+	d.read(tokens(content, &a.left), kind, places)
+	slices.SortStableFunc(list, func(a, b relation) int { return cmp.Compare(places[a.id], places[b.id]) })
+	return list
+}
+
+// read reads XML. It notes in places how many tokens stand in front of an id of a relation.
+func (d *document) read(tokens iter.Seq[xml.Token], kind kind, places map[string]int) {
+	p, n := reading{document: d, kind: kind}, 0
+	for token := range tokens {
 		switch t := token.(type) {
 		case xml.StartElement:
 			p.start(t)
+			for _, a := range t.Attr {
+				if place, is := places[a.Value]; is && a.Name.Space != "" {
+					places[a.Value] = min(n, place)
+				}
+			}
 		case xml.EndElement:
 			p.end(t.Name.Local)
 		case xml.CharData:
 			p.chars(t)
 		}
+		if n++; d.full() {
+			break
+		}
 	}
 	p.line()
-	return nil
 }
 
-// counted is a reader that ends when the limit for unpacked bytes is reached.
-type counted struct {
-	io.Reader
-	left *int64
-}
-
-// Read implements io.Reader.
-func (c *counted) Read(p []byte) (int, error) {
-	if *c.left <= 0 {
-		return 0, io.EOF
-	}
-	n, err := c.Reader.Read(p)
-	*c.left -= int64(n)
-	return n, err
-}
-
-// kind is the XML vocabulary of a file.
+// kind is the XML vocabulary of a part.
 type kind int
 
 const (
-	prose  kind = iota // Office Open XML: text is in t, and p is a paragraph
+	prose  kind = iota // Office Open XML: text is in t, in text (of comments) or Data (Excel 2003), and p is a paragraph
+	chart              // and in v
 	sheet              // of a workbook: v and t in c are cells, in row
 	shared             // the shared strings of a workbook: each is an si
 	open               // OpenDocument: text is in p and h
 )
 
-func kindOf(name string) kind {
-	switch {
-	case strings.HasPrefix(name, "xl/worksheets/"):
-		return sheet
-	case strings.HasPrefix(name, "xl/sharedStrings"):
-		return shared
-	case name == "content.xml":
-		return open
-	}
-	return prose
-}
-
-// reading is a file of a document that is being read.
+// reading is a part of a document that is being read.
 type reading struct {
 	*document
 	kind  kind
 	in    int             // the nesting of elements that hold text
+	image bool            // in a picture, which may stand in a text
 	cells int             // the nesting of OpenDocument cells
 	cell  string          // the type of a workbook's cell
 	value strings.Builder // of that cell, or of a shared text
@@ -234,10 +223,12 @@ func (p *reading) holdsText(element string) bool {
 	switch p.kind {
 	case open:
 		return element == "p" || element == "h"
-	case sheet:
+	case sheet, chart:
 		return element == "v" || element == "t"
+	case shared:
+		return element == "t"
 	}
-	return element == "t"
+	return element == "t" || element == "text" || element == "Data"
 }
 
 func (p *reading) start(t xml.StartElement) {
@@ -252,6 +243,8 @@ func (p *reading) start(t xml.StartElement) {
 		p.between(" ")
 	case p.kind == open && element == "table-cell":
 		p.cells++
+	case element == "binary-data":
+		p.image = true
 	case p.kind == sheet && element == "c":
 		p.cell = attribute(t, "t")
 		p.value.Reset()
@@ -271,16 +264,20 @@ func (p *reading) end(element string) {
 	case p.kind == open && element == "table-cell":
 		p.cells = max(0, p.cells-1)
 		p.b.WriteByte('\t')
+	case element == "binary-data":
+		p.image = false
+	case p.kind == prose && element == "Cell", p.kind == chart && element == "pt":
+		p.b.WriteByte('\t')
 	case element == "p" && p.cells > 0:
 		p.b.WriteByte(' ')
-	case element == "p", element == "h", element == "row", element == "table-row":
+	case slices.Contains([]string{"p", "h", "row", "Row", "table-row", "text", "ser"}, element):
 		p.line()
 	}
 }
 
 func (p *reading) chars(text []byte) {
 	switch {
-	case p.in == 0:
+	case p.in == 0, p.image:
 	case p.kind == sheet, p.kind == shared:
 		p.value.Write(text)
 	default:
@@ -290,7 +287,7 @@ func (p *reading) chars(text []byte) {
 
 // between writes white space between texts.
 func (p *reading) between(s string) {
-	if p.kind == prose || p.kind == open {
+	if p.kind != sheet && p.kind != shared {
 		p.b.WriteString(s)
 	}
 }
@@ -309,13 +306,4 @@ func (p *reading) line() {
 	if s := p.b.String(); s != "" && !strings.HasSuffix(s, "\n") {
 		p.b.WriteByte('\n')
 	}
-}
-
-func attribute(t xml.StartElement, name string) string {
-	for _, a := range t.Attr {
-		if a.Name.Local == name {
-			return a.Value
-		}
-	}
-	return ""
 }

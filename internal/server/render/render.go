@@ -255,7 +255,7 @@ func officeText(s Source) ([]byte, error) {
 		content = bytes.NewReader(data)
 	}
 	read := &failingAt{ReaderAt: content}
-	words, err := office.Text(read, s.Size)
+	words, err := office.Text(read, s.Size, s.ContentType)
 	switch {
 	case read.err != nil:
 		return nil, fmt.Errorf("read content: %w", read.err)

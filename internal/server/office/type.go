@@ -1,0 +1,134 @@
+package office
+
+import (
+	"bytes"
+	"encoding/xml"
+	"io"
+	"path"
+	"regexp"
+	"strings"
+)
+
+const (
+	// maxDescribed is how much is unpacked to tell the type of a document, in bytes.
+	maxDescribed = 4 << 20
+	// flatXML ends the media type of a document that is one XML file.
+	flatXML = "-flat-xml"
+
+	ooxml = "application/vnd.openxmlformats-officedocument."
+)
+
+// own matches the media types that documents may give themselves.
+var own = regexp.MustCompile(`^application/(?:epub\+zip|vnd\.(?:oasis\.opendocument|openxmlformats-officedocument|sun\.xml|ms-(?:word|excel|powerpoint|visio))(?:\.\w+)+(?:-\w+)*)`)
+
+// Type returns the media type of an office document by its structure, empty if it has none that is known.
+// head is its beginning.
+func Type(r io.ReaderAt, size int64, head []byte) string {
+	switch {
+	case bytes.HasPrefix(head, []byte("PK\x03\x04")):
+		if a, err := openArchive(r, size, maxDescribed); err == nil {
+			return a.media()
+		}
+	case bytes.HasPrefix(head, []byte("\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1")):
+		for _, name := range streams(r) {
+			if media := compoundTypes[name]; media != "" {
+				return media
+			}
+		}
+	case bytes.HasPrefix(bytes.TrimLeft(head, "\xef\xbb\xbf\r\n\t "), []byte(`{\rtf`)):
+		return "text/rtf"
+	default:
+		return flat(head)
+	}
+	return ""
+}
+
+// media is the type of a document in an archive.
+func (a *archive) media() string {
+	said, _ := io.ReadAll(io.LimitReader(a.open("mimetype"), 128))
+	if media := own.FindString(strings.TrimSpace(string(said))); media != "" {
+		return media
+	}
+	for t := range a.elements("meta-inf/manifest.xml") { // OpenDocument 1.2-3, 3.2
+		if media := own.FindString(attribute(t, "media-type")); media != "" && attribute(t, "full-path") == "/" {
+			return media
+		}
+	}
+	name := a.main()
+	if media := a.partType(name); media != "" || name == "" {
+		return media
+	}
+	return map[string]string{
+		"word": ooxml + "wordprocessingml.document", "xl": ooxml + "spreadsheetml.sheet", "ppt": ooxml + "presentationml.presentation",
+	}[path.Dir(name)]
+}
+
+// main is the name of the part of an Office Open XML document that leads to the others.
+func (a *archive) main() string {
+	for _, r := range a.relations("") {
+		if strings.HasSuffix(r.role, "document") {
+			return r.to
+		}
+	}
+	for _, name := range []string{"word/document.xml", "xl/workbook.xml", "xl/workbook.bin", "ppt/presentation.xml"} {
+		if a.files[name] != nil {
+			return name
+		}
+	}
+	return ""
+}
+
+// partType is the media type of a document whose main part is name: that of the part without its end.
+func (a *archive) partType(name string) (media string) {
+	for t := range a.elements("[content_types].xml") {
+		said, is := strings.CutSuffix(strings.TrimSuffix(own.FindString(attribute(t, "ContentType")), ".main"), ".macroEnabled")
+		if is {
+			said += ".macroEnabled.12"
+		}
+		switch {
+		case said == "":
+		case clean(attribute(t, "PartName")) == name:
+			return said
+		case "."+attribute(t, "Extension") == path.Ext(name):
+			media = said
+		}
+	}
+	return media
+}
+
+// flat is the type of a document that is one XML file, by the element that it begins with.
+func flat(head []byte) string {
+	decoder := newDecoder(bytes.NewReader(head))
+	for {
+		token, err := decoder.Token()
+		if err != nil {
+			return ""
+		}
+		switch t := token.(type) {
+		case xml.CharData:
+			if len(bytes.TrimSpace(t)) > 0 {
+				return ""
+			}
+		case xml.StartElement:
+			switch t.Name.Space {
+			case "urn:oasis:names:tc:opendocument:xmlns:office:1.0":
+				if media := own.FindString(attribute(t, "mimetype")); media != "" {
+					return media + flatXML
+				}
+			case "http://schemas.microsoft.com/office/2006/xmlPackage":
+				return "application/vnd.ms-word2006ml"
+			case "http://schemas.microsoft.com/office/word/2003/wordml":
+				return "application/vnd.ms-wordml"
+			case "urn:schemas-microsoft-com:office:spreadsheet":
+				return "application/vnd.ms-spreadsheetml"
+			}
+			return ""
+		}
+	}
+}
+
+// compoundTypes are the types of compound files by a stream that only they have.
+var compoundTypes = map[string]string{
+	"__properties_version1.0": "application/vnd.ms-outlook", "WordDocument": "application/msword", "Workbook": "application/vnd.ms-excel",
+	"Book": "application/vnd.ms-excel", "PowerPoint Document": "application/vnd.ms-powerpoint",
+}
