@@ -98,6 +98,34 @@ func TestTextOfPDFs(t *testing.T) {
 	}
 }
 
+// A PDF behind up to 1,024 other bytes is one, with pages, previews and a text.
+func TestPDFsBehindOtherBytes(t *testing.T) {
+	t.Parallel()
+	needPoppler(t)
+	h := start(t)
+	o := furnish(t, h)
+	for name, front := range map[string]string{
+		"a print job": "\x1b%-12345X@PJL ENTER LANGUAGE=PDF\r\n", "a little": "MZ\x00\xff\xff", "a header": "HTTP/1.1 200 OK\r\nContent-Type: application/pdf\r\n\r\n",
+		"MacBinary": "\x00\x05a.pdf" + strings.Repeat("\x00", 121), "much": strings.Repeat("\xff", 1024), "too much": strings.Repeat("\xff", 1500),
+	} {
+		t.Run(name, func(t *testing.T) {
+			id := h.uploaded("a.pdf", front+pdfSaying(t, "first", "second"), "target-folder-id", text(o.spare))
+			d := h.list(o.spare)[0]
+			if is := *d.Type == "application/pdf" && d.Pages == 2; is != (len(front) <= 1024) {
+				t.Errorf("%s of %d pages", *d.Type, d.Pages)
+			} else if is {
+				if a := h.get(pageOf(id, 2) + "/ocr-result"); strings.TrimSpace(a.body) != "second" {
+					t.Errorf("the text is %d %q", a.status, a.body)
+				}
+				if a := h.get(pageOf(id, 2) + "/preview"); a.status != http.StatusOK {
+					t.Errorf("the preview: %d %s", a.status, a.body)
+				}
+			}
+			h.post("/document/" + text(id) + "/delete")
+		})
+	}
+}
+
 // The text of office documents can be read; damaged ones have none.
 func TestTextOfOfficeDocuments(t *testing.T) {
 	t.Parallel()

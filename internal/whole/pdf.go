@@ -22,6 +22,8 @@ const (
 	inFront = 1 << 10
 	// around is how much is looked at on both sides of an end, in bytes.
 	around = 4 << 10
+	// ustar is where a tar says what it is (POSIX, pax): a PDF behind that is one of its files.
+	ustar = 257
 	// eof is the last line of a PDF.
 	eof = "%%EOF"
 )
@@ -39,7 +41,7 @@ var (
 	linearised = regexp.MustCompile(`/Linearized\b[^>]*/L\s+([0-9]+)|/L\s+([0-9]+)[^>]*/Linearized\b`)
 )
 
-// FindPDF looks for a PDF, which may have up to 1,024 other bytes in front of it and any behind. is says
+// FindPDF looks for a PDF, which may have up to 1,024 other bytes in front of it, but not those of a tar, and any behind. is says
 // that there is one.
 func FindPDF(c Content) (pdf PDF, is bool, err error) {
 	head, err := slice(c, 0, 2*inFront)
@@ -53,7 +55,7 @@ func FindPDF(c Content) (pdf PDF, is bool, err error) {
 	} else {
 		return PDF{}, false, nil
 	}
-	if pdf.Start > inFront {
+	if pdf.Start > inFront || pdf.Start > ustar && bytes.HasPrefix(head[ustar:], []byte("ustar")) {
 		return PDF{}, false, nil
 	}
 	end, err := findLast(c, eof)

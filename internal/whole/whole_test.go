@@ -241,6 +241,7 @@ func TestOtherContentIsNeverRefused(t *testing.T) {
 		"text":                        "Sehr geehrte Damen und Herren",
 		"an e-mail":                   "From: a@example\r\n\r\n%PDF-1.4",
 		"a text about PDF":            "A PDF begins with\n%PDF-1.4\nor another version, and 1 object follows.\n" + strings.Repeat("x", 9000),
+		"a tar with a PDF":            "a.pdf" + strings.Repeat("\x00", 252) + "ustar\x0000" + strings.Repeat("\x00", 247) + "%PDF-1.4\n1 0 obj" + strings.Repeat("x", 9000),
 		"a PDF marker further on":     strings.Repeat("x", 2000) + "%PDF-",
 		"less than a PDF marker":      "%PDF",
 		"less than a JPEG marker":     "\xff\xd8",

@@ -55,12 +55,23 @@ func (a *archive) media() string {
 		}
 	}
 	name := a.main()
-	if media := a.partType(name); media != "" || name == "" {
-		return media
+	if name == "" {
+		return ""
 	}
-	return map[string]string{
-		"word": ooxml + "wordprocessingml.document", "xl": ooxml + "spreadsheetml.sheet", "ppt": ooxml + "presentationml.presentation",
-	}[path.Dir(name)]
+	media := a.partType(name)
+	usual, is := usualTypes[path.Dir(name)]
+	if is && !strings.HasPrefix(media, ooxml+usual.language) && !strings.HasPrefix(media, usual.old) {
+		return ooxml + usual.language + usual.kind
+	}
+	return media
+}
+
+// usualTypes are the types of Office Open XML documents by the folder of the main part: language and kind,
+// and how those with macros begin.
+var usualTypes = map[string]struct{ language, kind, old string }{
+	"word": {"wordprocessingml", ".document", "application/vnd.ms-word."},
+	"xl":   {"spreadsheetml", ".sheet", "application/vnd.ms-excel."},
+	"ppt":  {"presentationml", ".presentation", "application/vnd.ms-powerpoint."},
 }
 
 // main is the name of the part of an Office Open XML document that leads to the others.
@@ -81,9 +92,9 @@ func (a *archive) main() string {
 // partType is the media type of a document whose main part is name: that of the part without its end.
 func (a *archive) partType(name string) (media string) {
 	for t := range a.elements("[content_types].xml") {
-		said, is := strings.CutSuffix(strings.TrimSuffix(own.FindString(attribute(t, "ContentType")), ".main"), ".macroEnabled")
-		if is {
-			said += ".macroEnabled.12"
+		said := strings.TrimSuffix(own.FindString(attribute(t, "ContentType")), ".main")
+		if kind, _, is := strings.Cut(said, ".macroEnabled"); is {
+			said = kind + ".macroEnabled.12"
 		}
 		switch {
 		case said == "":
