@@ -95,7 +95,9 @@ func contentType(r io.ReaderAt, size int64, hint Hint) string {
 		if err != nil || is && (pdf.Start == 0 || !looksLikeMail(head, hint)) {
 			return PDF
 		}
-		found = mimetype.Detect(bytes.ReplaceAll(head, []byte("%PDF-"), nil)) // which it mentions
+	}
+	if found.Is(PDF) { // that is only mentioned
+		found = mimetype.Detect(bytes.ReplaceAll(head, []byte("%PDF-"), nil))
 	}
 	switch {
 	case isText(found):

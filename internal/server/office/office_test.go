@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"mime"
 	"slices"
 	"strings"
 	"testing"
@@ -13,15 +14,16 @@ import (
 	"github.com/xuri/excelize/v2"
 
 	"github.com/archivefs/archivefs/internal/server/office"
+	"github.com/archivefs/archivefs/internal/testing/odd"
 )
 
-// packed makes an archive of files, given as name, content, name, content.
+// packed makes an archive of files that are not compressed, given as name, content, name, content.
 func packed(t testing.TB, files ...string) string {
 	t.Helper()
 	var b bytes.Buffer
 	w := zip.NewWriter(&b)
 	for i := 0; i < len(files); i += 2 {
-		f, err := w.Create(files[i])
+		f, err := w.CreateHeader(&zip.FileHeader{Name: files[i]})
 		if err == nil {
 			_, err = f.Write([]byte(files[i+1]))
 		}
@@ -121,17 +123,45 @@ func TestUnreadable(t *testing.T) {
 	}
 }
 
-// FuzzText reads anything, as an archive and as a file in one.
+// FuzzText reads anything, as an archive, as a file in one, and as a document that is one file.
 func FuzzText(f *testing.F) {
-	f.Add([]byte(packed(f, "word/document.xml", docx)))
-	f.Add([]byte(odt))
-	f.Add([]byte(`<sst><si><t>x</t></si></sst><c t="s"><v>0</v></c><row></row>`))
-	f.Fuzz(func(t *testing.T, content []byte) {
-		_, _ = office.Text(bytes.NewReader(content), int64(len(content)), "")
-		for _, name := range []string{"word/document.xml", "content.xml", "xl/sharedStrings.xml", "xl/worksheets/sheet1.xml"} {
-			file := packed(t, name, string(content))
+	for _, file := range odd.Files() {
+		f.Add(file.Content, file.Type)
+	}
+	f.Add([]byte(odt), "application/vnd.oasis.opendocument.text-flat-xml")
+	f.Add([]byte(`<sst><si><t>x</t></si></sst><c t="s"><v>0</v></c><row></row>`), "")
+	f.Add([]byte(`<Relationships><Relationship Id="a" Type="x/worksheet" Target="../a.xml"/></Relationships>`), "")
+	f.Fuzz(func(t *testing.T, content []byte, media string) {
+		_, _ = office.Text(bytes.NewReader(content), int64(len(content)), media)
+		for _, name := range []string{"word/document.xml", "content.xml", "xl/sharedStrings.xml", "xl/worksheets/sheet1.xml", "word/charts/chart1.xml", "_rels/.rels", "xl/_rels/workbook.xml.rels"} {
+			file := packed(t, name, string(content), "xl/workbook.xml", "<t>end</t>", "word/document.xml", `<w:t r:id="a">end</w:t>`)
 			if _, err := office.Text(strings.NewReader(file), int64(len(file)), ""); err != nil {
 				t.Errorf("%s: %v", name, err)
+			}
+		}
+	})
+}
+
+// FuzzType asks for the type of anything, and of archives whose description is anything: it is one of office documents.
+func FuzzType(f *testing.F) {
+	for _, file := range odd.Files() {
+		f.Add(file.Content)
+	}
+	for _, describes := range []string{
+		"application/vnd.oasis.opendocument.text", `<Types><Override PartName="/word/document.xml" ContentType="application/vnd.ms-word.document.macroEnabled.main+xml"/></Types>`,
+		`<Relationships><Relationship Type="x/officeDocument" Target="word/document.xml"/></Relationships>`, `<manifest><file-entry full-path="/" media-type="application/vnd.oasis.opendocument.text"/></manifest>`,
+	} {
+		f.Add([]byte(describes))
+	}
+	f.Fuzz(func(t *testing.T, content []byte) {
+		files := []string{string(content)}
+		for _, name := range []string{"mimetype", "[Content_Types].xml", "_rels/.rels", "META-INF/manifest.xml"} {
+			files = append(files, packed(t, "word/document.xml", "", name, string(content)))
+		}
+		for _, file := range files {
+			media := office.Type(strings.NewReader(file), int64(len(file)), []byte(file[:min(len(file), 64<<10)]))
+			if _, _, err := mime.ParseMediaType(media); media != "" && (err != nil || strings.ContainsAny(media, "; ")) {
+				t.Errorf("%q", media)
 			}
 		}
 	})

@@ -19,7 +19,7 @@ const (
 )
 
 // own matches the media types that documents may give themselves.
-var own = regexp.MustCompile(`^application/(?:epub\+zip|vnd\.(?:oasis\.opendocument|openxmlformats-officedocument|sun\.xml|ms-(?:word|excel|powerpoint|visio))(?:\.\w+)+(?:-\w+)*)`)
+var own = regexp.MustCompile(`^application/(?:epub\+zip|vnd\.(?:oasis\.opendocument|openxmlformats-officedocument|sun\.xml|ms-(?:word|excel|powerpoint|visio))(?:\.\w{1,40}){1,4}(?:-\w{1,20}){0,3})`)
 
 // Type returns the media type of an office document by its structure, empty if it has none that is known.
 // head is its beginning.
