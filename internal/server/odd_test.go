@@ -34,7 +34,7 @@ func TestOddFiles(t *testing.T) {
 				t.Errorf("the text: %d %s", w.Code, w.Body)
 			}
 			if len(f.Words) > 0 {
-				wantFound(t, s, f.Words[0], 1)
+				wantFound(t, s, strings.TrimSpace(f.Words[0]), 1)
 			}
 			rest := w.Body.String()
 			for _, word := range f.Words {

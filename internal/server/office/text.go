@@ -1,6 +1,6 @@
-// Package office extracts the text of office documents: Office Open XML (ECMA-376) and OpenDocument
-// (ISO/IEC 26300). Both are zip archives of XML files. It reads only those with text, and bounds what
-// a small file may unpack to.
+// Package office tells office documents by their structure, and extracts their text: Office Open XML
+// (ECMA-376) and OpenDocument (ISO/IEC 26300), which are zip archives of XML files or one such file, and
+// the type of older ones ([MS-CFB]). It reads only what has text, and bounds what a small file may unpack to.
 package office
 
 import (
@@ -32,7 +32,7 @@ const (
 func Is(media string) bool {
 	return slices.ContainsFunc([]string{
 		ooxml, "application/vnd.oasis.opendocument.", "application/vnd.sun.xml.", "application/vnd.ms-excel.", "application/vnd.ms-powerpoint.",
-		"application/vnd.ms-word", "application/vnd.ms-spreadsheetml", "text/rtf",
+		"application/vnd.ms-word.", word2006, word2003, excel2003, "text/rtf",
 	}, func(kind string) bool { return strings.HasPrefix(media, kind) })
 }
 
@@ -48,7 +48,7 @@ func text(r io.ReaderAt, size int64, media string, unpacked int64) (string, erro
 	switch {
 	case strings.HasSuffix(media, flatXML):
 		d.read(tokens(io.NewSectionReader(r, 0, size), &unpacked), open, nil)
-	case strings.HasPrefix(media, "application/vnd.ms-") && strings.HasSuffix(media, "ml"):
+	case media == word2006, media == word2003, media == excel2003:
 		d.read(tokens(io.NewSectionReader(r, 0, size), &unpacked), prose, nil)
 	default:
 		a, err := openArchive(r, size, unpacked)
@@ -63,20 +63,20 @@ func text(r io.ReaderAt, size int64, media string, unpacked int64) (string, erro
 }
 
 // parts are the kinds of parts with text, in reading order, by the relationships that lead to them and by
-// their usual names. The shared strings of a workbook come before its sheets, which refer to them.
+// their usual names. OpenDocument has no relationships. The shared strings of a workbook come before its sheets, which refer to them.
 var parts = []struct {
 	role, name string
 	kind
 }{
 	{"officedocument", "word/document*.xml", prose},
-	{"content", "content.xml", open},
-	{"content", "object */content.xml", open},
+	{"", "content.xml", open},
+	{"", "object */content.xml", open},
+	{"", "styles.xml", open}, // with headers and footers
 	{"sharedstrings", "xl/sharedstrings*.xml", shared},
 	{"worksheet", "xl/worksheets/sheet*.xml", sheet},
 	{"slide", "ppt/slides/slide*.xml", prose},
 	{"header", "word/header*.xml", prose},
 	{"footer", "word/footer*.xml", prose},
-	{"styles", "styles.xml", open}, // with the headers and footers of OpenDocument
 	{"footnotes", "word/footnotes*.xml", prose},
 	{"endnotes", "word/endnotes*.xml", prose},
 	{"comments", "*/comments*.xml", prose},

@@ -12,8 +12,12 @@ import (
 const (
 	// maxDescribed is how much is unpacked to tell the type of a document, in bytes.
 	maxDescribed = 4 << 20
-	// flatXML ends the media type of a document that is one XML file.
-	flatXML = "-flat-xml"
+
+	// flatXML ends the media types of OpenDocument in one XML file; the others have such types of their own.
+	flatXML   = "-flat-xml"
+	word2006  = "application/vnd.ms-word2006ml"
+	word2003  = "application/vnd.ms-wordml"
+	excel2003 = "application/vnd.ms-spreadsheetml"
 
 	ooxml = "application/vnd.openxmlformats-officedocument."
 )
@@ -45,7 +49,9 @@ func Type(r io.ReaderAt, size int64, head []byte) string {
 
 // media is the type of a document in an archive.
 func (a *archive) media() string {
-	said, _ := io.ReadAll(io.LimitReader(a.open("mimetype"), 128))
+	content := a.open("mimetype")
+	defer func() { _ = content.Close() }()
+	said, _ := io.ReadAll(io.LimitReader(content, 128))
 	if media := own.FindString(strings.TrimSpace(string(said))); media != "" {
 		return media
 	}
@@ -127,11 +133,11 @@ func flat(head []byte) string {
 					return media + flatXML
 				}
 			case "http://schemas.microsoft.com/office/2006/xmlPackage":
-				return "application/vnd.ms-word2006ml"
+				return word2006
 			case "http://schemas.microsoft.com/office/word/2003/wordml":
-				return "application/vnd.ms-wordml"
+				return word2003
 			case "urn:schemas-microsoft-com:office:spreadsheet":
-				return "application/vnd.ms-spreadsheetml"
+				return excel2003
 			}
 			return ""
 		}

@@ -145,6 +145,7 @@ func wordFiles() []File {
 			"word/h.xml", paragraphs("hdr", "Kopf"), "word/u.xml", paragraphs("ftr", "Unten"), "word/d.xml", drawn("dgm:dataModel", "Schaubild"),
 			"word/charts/c.xml", `<c:chart><c:cat><c:pt><c:v>Rubrik</c:v></c:pt><c:pt><c:v>Sparte</c:v></c:pt></c:cat></c:chart>`),
 			"Textquitte", "Kopf", "Unten", "Fußnote", "Endnote", "Kommentar", "Schaubild", "Rubrik", "Sparte").without("RubrikSparte"),
+		fileOf("styles with tabs", "a.docx", media, docx("Tabquitte", "word/_rels/document.xml.rels", leads("styles", "styles.xml"), "word/styles.xml", "<w:styles><w:tabs><w:tab/></w:tabs></w:styles>"), "Tabquitte\n").without("\t"),
 		fileOf("parts without relationships", "a.docx", media, docx("Einzelquitte", "word/charts/chart1.xml", drawn("c:chart", "Torte"), "word/diagrams/data1.xml", drawn("dgm:dataModel", "Schaubild"), "word/comments.xml", paragraphs("comments", "Kommentar")),
 			"Einzelquitte", "Kommentar", "Schaubild", "Torte"),
 		fileOf("UTF-16", "a.docx", media, zipped(append(three, utf16Text(`<?xml version="1.0" encoding="UTF-16"?>`+paragraphs("document", "Breitquitte")))...), "Breitquitte"),
