@@ -103,15 +103,17 @@ type relation struct {
 	to   string
 }
 
-// relations are those of a part, or of the whole document if the name is empty.
+// relations are those of a part, or of the whole document if the name is empty, the first to each other part.
 func (a *archive) relations(of string) (list []relation) {
 	dir, file := path.Split(of)
+	seen := map[string]bool{}
 	for t := range a.elements(dir + "_rels/" + file + ".rels") {
 		to := attribute(t, "Target")
 		if strings.IndexAny(to, `/\`) != 0 {
 			to = dir + to
 		}
-		if to = clean(to); a.files[to] != nil {
+		if to = clean(to); a.files[to] != nil && !seen[to] {
+			seen[to] = true
 			list = append(list, relation{attribute(t, "Id"), strings.ToLower(path.Base(attribute(t, "Type"))), to})
 		}
 	}

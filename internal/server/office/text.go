@@ -143,21 +143,24 @@ func (d *document) text() string {
 // readParts reads the parts of a document that its relationships lead to, level by level, then others with
 // usual names. It reports whether there is one.
 func (d *document) readParts(a *archive) bool {
-	done := map[string]bool{}
-	for _, level := range [][]relation{a.relations(""), a.usual()} {
-		for len(level) > 0 {
-			slices.SortStableFunc(level, func(a, b relation) int { return a.rank() - b.rank() })
-			var next []relation
-			for _, r := range level {
-				if n := r.rank(); n < len(parts) && !done[r.to] && path.Ext(r.to) != ".bin" {
-					done[r.to] = true
-					next = append(next, d.readPart(a, r.to, parts[n].kind)...)
+	known := map[string]bool{}
+	for _, list := range [][]relation{a.relations(""), a.usual()} {
+		for len(list) > 0 {
+			level := slices.DeleteFunc(list, func(r relation) bool {
+				if known[r.to] || r.rank() == len(parts) || path.Ext(r.to) == ".bin" {
+					return true
 				}
+				known[r.to] = true
+				return false
+			})
+			slices.SortStableFunc(level, func(a, b relation) int { return a.rank() - b.rank() })
+			list = nil
+			for _, r := range level {
+				list = append(list, d.readPart(a, r.to, parts[r.rank()].kind)...)
 			}
-			level = next
 		}
 	}
-	return len(done) > 0
+	return len(known) > 0
 }
 
 // readPart reads a part, and returns its relations in the order in which it refers to them.

@@ -2,6 +2,7 @@ package office
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/xml"
 	"io"
 	"path"
@@ -23,7 +24,16 @@ const (
 )
 
 // own matches the media types that documents may give themselves.
-var own = regexp.MustCompile(`^application/(?:epub\+zip|vnd\.(?:oasis\.opendocument|openxmlformats-officedocument|sun\.xml|ms-(?:word|excel|powerpoint|visio))(?:\.\w{1,40}){1,4}(?:-\w{1,20}){0,3})`)
+var own = regexp.MustCompile(`^application/(?:epub\+zip|vnd\.(?:oasis\.opendocument|openxmlformats-officedocument|sun\.xml|ms-(?:word|excel|powerpoint|visio))(?:\.\w+)+(?:-\w+)*)`)
+
+// ownType is a type that a document gives itself, without ".main" of its main part; empty if it is another.
+func ownType(said string) string {
+	said = strings.TrimSuffix(own.FindString(strings.TrimSpace(said[:min(len(said), 128)])), ".main")
+	if kind, _, is := strings.Cut(said, ".macroEnabled"); is {
+		said = kind + ".macroEnabled.12"
+	}
+	return said
+}
 
 // Type returns the media type of an office document by its structure, empty if it has none that is known.
 // head is its beginning.
@@ -52,12 +62,12 @@ func (a *archive) media() string {
 	content := a.open("mimetype")
 	defer func() { _ = content.Close() }()
 	said, _ := io.ReadAll(io.LimitReader(content, 128))
-	if media := own.FindString(strings.TrimSpace(string(said))); media != "" {
+	if media := ownType(string(said)); media != "" {
 		return media
 	}
 	for t := range a.elements("meta-inf/manifest.xml") { // OpenDocument 1.2-3, 3.2
-		if media := own.FindString(attribute(t, "media-type")); media != "" && attribute(t, "full-path") == "/" {
-			return media
+		if attribute(t, "full-path") == "/" {
+			return ownType(attribute(t, "media-type"))
 		}
 	}
 	name := a.main()
@@ -98,16 +108,12 @@ func (a *archive) main() string {
 // partType is the media type of a document whose main part is name: that of the part without its end.
 func (a *archive) partType(name string) (media string) {
 	for t := range a.elements("[content_types].xml") {
-		said := strings.TrimSuffix(own.FindString(attribute(t, "ContentType")), ".main")
-		if kind, _, is := strings.Cut(said, ".macroEnabled"); is {
-			said = kind + ".macroEnabled.12"
+		exact := clean(attribute(t, "PartName")) == name
+		if exact || "."+attribute(t, "Extension") == path.Ext(name) {
+			media = cmp.Or(ownType(attribute(t, "ContentType")), media)
 		}
-		switch {
-		case said == "":
-		case clean(attribute(t, "PartName")) == name:
-			return said
-		case "."+attribute(t, "Extension") == path.Ext(name):
-			media = said
+		if exact {
+			break
 		}
 	}
 	return media
@@ -129,7 +135,7 @@ func flat(head []byte) string {
 		case xml.StartElement:
 			switch t.Name.Space {
 			case "urn:oasis:names:tc:opendocument:xmlns:office:1.0":
-				if media := own.FindString(attribute(t, "mimetype")); media != "" {
+				if media := ownType(attribute(t, "mimetype")); media != "" {
 					return media + flatXML
 				}
 			case "http://schemas.microsoft.com/office/2006/xmlPackage":
