@@ -65,9 +65,9 @@ func makeTIFF(order binary.AppendByteOrder, big, directoryFirst bool, pages int)
 				out = number(out, value)
 			}
 		}
-		add(tagCompression, 3, 1, 4)
-		add(tagStripOffsets, long, strips, uint32(tables))
-		add(tagStripByteCounts, long, strips, uint32(tables+strips*width))
+		add(TagCompression, 3, 1, 4)
+		add(TagStripOffsets, long, strips, uint32(tables))
+		add(TagStripByteCounts, long, strips, uint32(tables+strips*width))
 		next = len(out)
 		out = number(out, 0)
 		for i := range strips {
@@ -138,6 +138,58 @@ func TestWholeTIFFOfSloppyPrograms(t *testing.T) {
 	cyclic := makeTIFF(binary.LittleEndian, false, false, 1)
 	copy(cyclic[len(cyclic)-2*5*4-4:], cyclic[4:8])
 	wantWhole(t, "a TIFF whose directory follows itself", cyclic)
+}
+
+// Lengths of 0, or larger than the file, are nonsense where the directory shows that the data are there. A copy
+// that was cut off is refused.
+func TestWholeTIFFOfWrongLengths(t *testing.T) {
+	for _, order := range []binary.AppendByteOrder{binary.LittleEndian, binary.BigEndian} {
+		for _, length := range []uint32{0, 1 << 20} {
+			content := makeTIFF(order, false, false, 3)
+			for n := len(content) - 20; n < len(content); n += 4 { // of the last page
+				copy(content[n:], order.AppendUint32(nil, length))
+			}
+			name := fmt.Sprintf("a TIFF with strips of %d bytes, %v", length, order)
+			wantWhole(t, name, content)
+			for n := 16; n < len(content); n++ {
+				wantIncomplete(t, name+" cut off", content[:n])
+			}
+		}
+	}
+	content := makeTIFF(binary.LittleEndian, false, true, 1)
+	copy(content[len(content)-5*100-20:], make([]byte, 20))
+	wantIncomplete(t, "a TIFF with a strip behind its end", content[:len(content)-101])
+}
+
+// FuzzTIFF reads anything as a TIFF: what is read ends, and lies in the file.
+func FuzzTIFF(f *testing.F) {
+	for _, order := range []binary.AppendByteOrder{binary.LittleEndian, binary.BigEndian} {
+		for _, big := range []bool{false, true} {
+			f.Add(makeTIFF(order, big, big, 2))
+		}
+	}
+	f.Fuzz(func(t *testing.T, content []byte) {
+		tiff := AsTIFF(bytes.NewReader(content))
+		if tiff == nil {
+			return
+		}
+		pages := 0
+		for d := range tiff.Pages {
+			pages++
+			for _, tag := range []uint64{TagWidth, TagCompression, TagXResolution, TagStripOffsets, tagTileByteCounts} {
+				at, width, n := d.Field(tag)
+				if all, err := d.Numbers(tag); err == nil && (uint64(len(all)) != n || at+n*width > uint64(len(content))) {
+					t.Fatalf("tag %d: %d numbers of %d bytes at %d: %v", tag, n, width, at, all)
+				}
+			}
+		}
+		if pages > len(content)/2 {
+			t.Fatalf("%d pages in %d bytes", pages, len(content))
+		}
+		if _, err := tiff.whole(); err != nil {
+			t.Fatal(err)
+		}
+	})
 }
 
 func TestWholePNG(t *testing.T) {

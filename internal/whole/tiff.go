@@ -1,162 +1,250 @@
 package whole
 
 import (
-	"bytes"
 	"encoding/binary"
+	"errors"
 )
 
-// tiff is a TIFF (TIFF 6.0, section 2), or a BigTIFF, whose counts and offsets are longer.
-type tiff struct {
-	Content
-	order binary.ByteOrder
-	big   bool
+// TIFF is a TIFF (TIFF 6.0, section 2), or a BigTIFF, whose counts and offsets are longer.
+type TIFF struct {
+	c     Content
+	Order binary.ByteOrder
+	// long, short and entry are the bytes of an offset, of the number of entries, and of an entry.
+	long, short, entry uint64
+	left               uint64 // bytes that may still be read: directories may share their values
 }
 
-// The tags that say where the data are, and how they are compressed.
+// Tags of a directory (section 8).
 const (
-	tagCompression     = 259
-	tagStripOffsets    = 273
-	tagStripByteCounts = 279
+	TagSubfile         = 254
+	TagWidth           = 256
+	TagHeight          = 257
+	TagCompression     = 259
+	TagFillOrder       = 266
+	TagStripOffsets    = 273
+	TagOrientation     = 274
+	TagStripByteCounts = 279
+	TagXResolution     = 282
+	TagYResolution     = 283
+	TagResolutionUnit  = 296
 	tagTileOffsets     = 324
 	tagTileByteCounts  = 325
 )
 
-// asTIFF returns the TIFF that begins with head; false when that begins none.
-func asTIFF(c Content, head []byte) (tiff, bool) {
-	switch {
-	case bytes.HasPrefix(head, []byte("II*\x00")):
-		return tiff{c, binary.LittleEndian, false}, true
-	case bytes.HasPrefix(head, []byte("MM\x00*")):
-		return tiff{c, binary.BigEndian, false}, true
-	case bytes.HasPrefix(head, []byte("II+\x00\x08\x00\x00\x00")):
-		return tiff{c, binary.LittleEndian, true}, true
-	case bytes.HasPrefix(head, []byte("MM\x00+\x00\x08\x00\x00")):
-		return tiff{c, binary.BigEndian, true}, true
+// AsTIFF returns the TIFF that a content begins like, nil if it begins like none.
+func AsTIFF(c Content) *TIFF {
+	head, err := slice(c, 0, 8)
+	if err != nil || len(head) < 4 {
+		return nil
 	}
-	return tiff{}, false
+	t := &TIFF{c: c, Order: binary.LittleEndian, long: 4, short: 2, entry: 12, left: 256 << 20}
+	if head[0] == 'M' {
+		t.Order = binary.BigEndian
+	}
+	switch string(head[:4]) {
+	case "II*\x00", "MM\x00*":
+		return t
+	case "II+\x00", "MM\x00+":
+		t.long, t.short, t.entry = 8, 8, 20
+		if len(head) == 8 && t.number(head[4:6]) == t.long && t.number(head[6:]) == 0 {
+			return t
+		}
+	}
+	return nil
 }
 
 // number is the unsigned one that fills p.
-func (t tiff) number(p []byte) uint64 {
+func (t *TIFF) number(p []byte) uint64 {
 	switch len(p) {
 	case 2:
-		return uint64(t.order.Uint16(p))
+		return uint64(t.Order.Uint16(p))
 	case 4:
-		return uint64(t.order.Uint32(p))
+		return uint64(t.Order.Uint32(p))
 	}
-	return t.order.Uint64(p)
+	return t.Order.Uint64(p)
+}
+
+// errStrange says that something is no TIFF, or a costly one.
+var errStrange = errors.New("it is not for us to say what it is")
+
+// read returns n bytes at off, and ErrIncomplete if they do not lie before the end.
+func (t *TIFF) read(off, n uint64) ([]byte, error) {
+	size := uint64(t.c.Size()) //nolint:gosec // no size is negative
+	switch {
+	case off > size || n > size-off:
+		return nil, ErrIncomplete
+	case n > t.left:
+		return nil, errStrange
+	}
+	t.left -= n
+	return slice(t.c, int64(off), int64(n)) //nolint:gosec // below the size
+}
+
+// Directory describes a picture in a TIFF.
+type Directory struct {
+	*TIFF
+	At      uint64 // its offset
+	entries []byte
+}
+
+// directory reads the one at off.
+func (t *TIFF) directory(off uint64) (Directory, error) {
+	p, err := t.read(off, t.short)
+	if err != nil {
+		return Directory{}, err
+	}
+	n := t.number(p)
+	if n > 1<<12 {
+		return Directory{}, errStrange
+	}
+	entries, err := t.read(off+t.short, n*t.entry)
+	return Directory{t, off, entries}, err
+}
+
+// Directories calls yield with each directory, or with the error that ends the list: ErrIncomplete if
+// the next one does not lie before the end of the file.
+func (t *TIFF) Directories(yield func(Directory, error) bool) {
+	const most = 1 << 16
+	seen := map[uint64]bool{}
+	for at := t.long; len(seen) < most; { // the header is twice as long as an offset
+		p, err := t.read(at, t.long)
+		if errors.Is(err, ErrIncomplete) && len(seen) > 0 {
+			return // some programs leave out the last offset, which is 0
+		}
+		var d Directory
+		if err == nil {
+			off := t.number(p)
+			if off == 0 || seen[off] {
+				return
+			}
+			seen[off] = true
+			d, err = t.directory(off)
+			at = off + t.short + uint64(len(d.entries))
+		}
+		if !yield(d, err) || err != nil {
+			return
+		}
+	}
+}
+
+// Pages calls yield with each directory that is a page, and no smaller picture of another one and no
+// mask. A damaged file has those before the damage.
+func (t *TIFF) Pages(yield func(Directory) bool) {
+	const page = 2
+	for d, err := range t.Directories {
+		if err != nil {
+			return
+		}
+		if kind := d.Number(TagSubfile, 0); (kind == 0 || kind&page != 0) && !yield(d) {
+			return
+		}
+	}
+}
+
+// Field returns where the unsigned numbers of a tag stand, how many bytes each has, and how many there
+// are: none if it has other values, or more than any picture needs. A fraction is two.
+func (d Directory) Field(tag uint64) (at, width, n uint64) {
+	for e := d.entries; uint64(len(e)) >= d.entry; e = e[d.entry:] {
+		if d.number(e[:2]) != tag {
+			continue
+		}
+		value := e[4+d.long:]
+		n = d.number(e[4 : 4+d.long])
+		switch d.number(e[2:4]) {
+		case 3: // SHORT
+			width = 2
+		case 4: // LONG
+			width = 4
+		case 5: // RATIONAL
+			width, n = 4, 2*n
+		case 16: // LONG8
+			width = 8
+		}
+		if width == 0 || n > 1<<16 {
+			return 0, 0, 0
+		}
+		at = d.At + d.short + uint64(len(d.entries)-len(value))
+		if n*width > d.long {
+			at = d.number(value[:d.long])
+		}
+		return at, width, n
+	}
+	return 0, 0, 0
+}
+
+// Numbers returns the unsigned numbers of a tag, and ErrIncomplete if they lie behind the end.
+func (d Directory) Numbers(tag uint64) (all []uint64, err error) {
+	at, width, n := d.Field(tag)
+	if n == 0 {
+		return nil, nil
+	}
+	p, err := d.read(at, n*width)
+	for ; len(p) > 0; p = p[width:] {
+		all = append(all, d.number(p[:width]))
+	}
+	return all, err
+}
+
+// Number returns the first number of a tag, and otherwise if it has none.
+func (d Directory) Number(tag, otherwise uint64) uint64 {
+	if all, err := d.Numbers(tag); err == nil && len(all) > 0 {
+		return all[0]
+	}
+	return otherwise
 }
 
 // whole reports whether all directories, and the data that they name, begin before the end.
-// The length of data counts only where they are compressed: some programs write one that is
-// too large for the last strip of others.
-func (t tiff) whole() (bool, error) {
-	const most = 1 << 12 // directories; a scan has one for each page
-	width, at := int64(4), int64(4)
-	if t.big {
-		width, at = 8, 8
+func (t *TIFF) whole() (bool, error) {
+	var last uint64 // of the directories in the file: what is in front of it is there
+	err := t.each(func(d Directory) error {
+		last = max(last, d.At)
+		return nil
+	})
+	if err == nil {
+		err = t.each(func(d Directory) error { return d.data(last) })
 	}
-	for n := range most { // so few that a list without an end has one, too
-		p, err := slice(t, at, width)
+	switch {
+	case errors.Is(err, ErrIncomplete):
+		return false, nil
+	case errors.Is(err, errStrange):
+		return true, nil
+	}
+	return true, err
+}
+
+func (t *TIFF) each(work func(Directory) error) error {
+	for d, err := range t.Directories {
+		if err == nil {
+			err = work(d)
+		}
 		if err != nil {
-			return false, err
+			return err
 		}
-		if int64(len(p)) < width {
-			return n > 0, nil // some programs leave out the last offset, which is 0
-		}
-		next := t.number(p)
-		if next == 0 { // the last one; without any it is not for us to say what follows
-			return true, nil
-		}
-		end, whole, err := t.directory(next)
-		if err != nil || !whole {
-			return false, err
-		}
-		at = end
 	}
-	return true, nil
+	return nil
 }
 
-// directory reports whether the one at off is whole, and where it ends.
-func (t tiff) directory(off uint64) (end int64, whole bool, err error) {
-	count, entry := int64(2), int64(12)
-	if t.big {
-		count, entry = 8, 20
-	}
-	if off >= uint64(t.Size()) { //nolint:gosec // no size is negative
-		return 0, false, nil
-	}
-	at := int64(off) //nolint:gosec // below the size
-	p, err := slice(t, at, count)
-	if err != nil || int64(len(p)) < count {
-		return 0, false, err
-	}
-	n := t.number(p)
-	if n > 1<<12 { // no directory: not for us to say what it is
-		return t.Size(), true, nil
-	}
-	entries, err := slice(t, at+count, int64(n)*entry)
-	if err != nil || int64(len(entries)) < int64(n)*entry {
-		return 0, false, err
-	}
-	whole, err = t.data(entries, int(entry))
-	return at + count + int64(n)*entry, whole, err
-}
-
-// data reports whether the data that the entries of a directory name are there.
-func (t tiff) data(entries []byte, entry int) (bool, error) {
-	values := map[uint64][]uint64{}
-	for ; len(entries) >= entry; entries = entries[entry:] {
-		switch tag := t.number(entries[:2]); tag {
-		case tagCompression, tagStripOffsets, tagStripByteCounts, tagTileOffsets, tagTileByteCounts:
-			all, whole, err := t.values(entries[:entry])
-			if err != nil || !whole {
-				return false, err
-			}
-			values[tag] = all
+// data returns ErrIncomplete if the data that a directory names are not there. The length of data counts
+// only behind the last directory, and where they are compressed: some programs write one that is too large
+// for the last strip of others, or none.
+func (d Directory) data(last uint64) error {
+	size := uint64(d.c.Size()) //nolint:gosec // no size is negative
+	for _, tags := range [][2]uint64{{TagStripOffsets, TagStripByteCounts}, {tagTileOffsets, tagTileByteCounts}} {
+		offsets, err := d.Numbers(tags[0])
+		counts, failed := d.Numbers(tags[1])
+		if err = errors.Join(err, failed); err != nil {
+			return err
 		}
-	}
-	compressed := len(values[tagCompression]) == 1 && values[tagCompression][0] != 1
-	size := uint64(t.Size()) //nolint:gosec // no size is negative
-	for _, tags := range [][2]uint64{{tagStripOffsets, tagStripByteCounts}, {tagTileOffsets, tagTileByteCounts}} {
-		offsets, counts := values[tags[0]], values[tags[1]]
+		compressed := d.Number(TagCompression, 1) != 1
 		for i, off := range offsets {
-			switch {
-			case len(offsets) != len(counts), counts[i] == 0: // not for us to say what it is
-			case off >= size, compressed && counts[i] > size-off:
-				return false, nil
+			count := uint64(1)
+			if len(counts) == len(offsets) {
+				count = counts[i]
+			}
+			if off > size || count > 0 && off == size || compressed && off > last && count > size-off {
+				return ErrIncomplete
 			}
 		}
 	}
-	return true, nil
-}
-
-// values are those of an entry; not whole when they lie behind the end. Those that are no
-// unsigned numbers are left out.
-func (t tiff) values(entry []byte) (all []uint64, whole bool, err error) {
-	widths := map[uint64]uint64{3: 2, 4: 4, 16: 8} // SHORT, LONG, LONG8
-	width := widths[t.number(entry[2:4])]
-	inline := entry[8:]
-	n := t.number(entry[4:8])
-	if t.big {
-		n, inline = t.number(entry[4:12]), entry[12:]
-	}
-	size := uint64(t.Size()) //nolint:gosec // no size is negative
-	if width == 0 || n > 1<<16 {
-		return nil, true, nil
-	}
-	p := inline
-	if n*width > uint64(len(inline)) {
-		off := t.number(inline)
-		if off >= size || n*width > size-off {
-			return nil, false, nil
-		}
-		if p, err = slice(t, int64(off), int64(n*width)); err != nil { //nolint:gosec // below the size
-			return nil, false, err
-		}
-	}
-	for ; n > 0; n, p = n-1, p[width:] {
-		all = append(all, t.number(p[:width]))
-	}
-	return all, true, nil
+	return nil
 }

@@ -55,7 +55,7 @@ func look(c Content) (known, whole bool, err error) {
 	case bytes.HasPrefix(head, []byte(oleHead)):
 		whole, err = wholeOLE(c)
 	default:
-		if t, is := asTIFF(c, head); is {
+		if t := AsTIFF(c); t != nil {
 			whole, err = t.whole()
 			break
 		}

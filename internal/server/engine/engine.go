@@ -35,6 +35,7 @@ const tesseract = "tesseract-ocr-deu"
 func all() []Package {
 	return []Package{
 		{"poppler-utils", "previews and texts of PDFs", []string{"pdftotext", "pdftoppm", "pdfinfo"}},
+		{"libtiff-tools", "facsimiles and other rare TIFFs", []string{"tiff2pdf"}},
 		{"libreoffice-nogui", "pages and previews of office files", []string{"soffice"}},
 		{"catdoc", "texts of .doc, .xls and .ppt", []string{"catdoc", "xls2csv", "catppt"}},
 		{tesseract, "texts of scans", []string{"tesseract"}},
@@ -226,7 +227,7 @@ func (b *bounds) Write(p []byte) (int, error) {
 const layOut = `cat >document && soffice -env:UserInstallation="file://$PWD/profile" --headless --norestore --nolockcheck \
 	--convert-to pdf document >/dev/null 2>&1 </dev/null && exec cat document.pdf`
 
-// maxPDF is the largest PDF of an office file, in bytes.
+// maxPDF is the largest PDF that is made, in bytes.
 const maxPDF = 64 << 20
 
 // PDF returns the PDF of an office file, laid out by LibreOffice.
@@ -241,6 +242,24 @@ func PDF(ctx context.Context, document io.Reader) ([]byte, error) {
 	}
 	if err != nil {
 		return nil, fmt.Errorf("lay out office file: %w", err)
+	}
+	return pdf, nil
+}
+
+// TIFF returns the PDF of a TIFF. If x is not 0, all pages count as of x and y dots per inch.
+func TIFF(ctx context.Context, document io.Reader, x, y float64) ([]byte, error) {
+	args := []string{"-z"} // compressed
+	if x > 0 {
+		args = append(args, "-u", "i", "-r", "o", "-x", fmt.Sprint(x), "-y", fmt.Sprint(y))
+	}
+	within := Usual
+	within.Output = maxPDF
+	pdf, whole, err := Run(ctx, within, document, "tiff2pdf", append(args, Input)...)
+	if err == nil && !whole {
+		err = ErrUnreadable
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read TIFF: %w", err)
 	}
 	return pdf, nil
 }

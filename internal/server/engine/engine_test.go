@@ -146,12 +146,13 @@ func TestMissing(t *testing.T) {
 	for _, p := range Missing() {
 		missing = append(missing, p.Name)
 	}
-	if want := []string{"poppler-utils", "libreoffice-nogui", tesseract}; !slices.Equal(missing, want) || !slices.Equal(Installed(), []string{"catdoc"}) {
+	if want := []string{"poppler-utils", "libtiff-tools", "libreoffice-nogui", tesseract}; !slices.Equal(missing, want) || !slices.Equal(Installed(), []string{"catdoc"}) {
 		t.Errorf("missing %v, installed %v", missing, Installed())
 	}
 	_, err := PDF(t.Context(), bytes.NewReader(nil))
 	_, err2 := Recognise(t.Context(), nil)
-	for err, want := range map[error]string{err: "libreoffice-nogui", err2: tesseract} {
+	_, err3 := TIFF(t.Context(), bytes.NewReader(nil), 0, 0)
+	for err, want := range map[error]string{err: "libreoffice-nogui", err2: tesseract, err3: "libtiff-tools"} {
 		if missing, is := errors.AsType[*MissingError](err); !is || missing.Package != want || !errors.Is(err, ErrMissing) {
 			t.Errorf("%v, want %s", err, want)
 		}

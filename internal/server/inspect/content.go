@@ -34,7 +34,7 @@ const (
 // MaxPages is the largest page count of a document.
 const MaxPages = 1<<16 - 1
 
-// maxParsed is the largest content that is parsed for its pages, in bytes.
+// maxParsed is the largest e-mail that is laid out on pages, in bytes.
 const maxParsed = 64 << 20
 
 // Hint is what a client says about a content.
@@ -60,14 +60,23 @@ func Content(r io.ReaderAt, size int64, hint Hint) Result {
 	case result.ContentType == PDF:
 		pages, err := pdf.Pages(r, size)
 		result.Pages, result.Uncounted = pages, err != nil && !errors.Is(err, whole.ErrIncomplete)
-	case size > maxParsed:
 	case result.ContentType == TIFF:
-		result.Pages = len(TIFFFrames(r))
+		result.Pages = TIFFPages(r, size)
 	case Paged(result.ContentType, size):
 		result.Pages = wordPages(r, size, result.ContentType)
 	}
 	result.Pages = min(max(1, result.Pages), MaxPages)
 	return result
+}
+
+// TIFFPages counts the pages of a TIFF, 0 if it is none.
+func TIFFPages(r io.ReaderAt, size int64) (n int) {
+	if t := whole.AsTIFF(io.NewSectionReader(r, 0, size)); t != nil {
+		for range t.Pages {
+			n++
+		}
+	}
+	return n
 }
 
 // headSize is how much of a content is read to determine its media type, in bytes.
@@ -83,7 +92,7 @@ func contentType(r io.ReaderAt, size int64, hint Hint) string {
 	if len(head) == 0 {
 		return unknown
 	}
-	if tiffFormatOf(head).big {
+	if whole.AsTIFF(bytes.NewReader(head)) != nil {
 		return TIFF
 	}
 	if media := office.Type(r, size, head); media != "" {

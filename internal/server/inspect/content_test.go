@@ -104,6 +104,7 @@ func TestContent(t *testing.T) {
 		{"PDF of nothing", "%PDF-1.4\n%%EOF", inspect.Hint{}, "application/pdf", 1},
 		{"TIFF", tiffOf(t, 1), inspect.Hint{}, "image/tiff", 1},
 		{"TIFF of pages", tiffOf(t, 4), inspect.Hint{Name: "a"}, "image/tiff", 4},
+		{"large TIFF of pages", tiffOf(t, 4) + strings.Repeat("\x00", 65<<20), inspect.Hint{}, "image/tiff", 4},
 		{"BigTIFF of pages", bigTIFF(3), inspect.Hint{}, "image/tiff", 3},
 		{"broken BigTIFF", bigTIFF(2)[:30], inspect.Hint{}, "image/tiff", 1},
 		{"broken TIFF", tiffOf(t, 2)[:20], inspect.Hint{}, "image/tiff", 1},
@@ -117,12 +118,12 @@ func TestContent(t *testing.T) {
 	}
 }
 
-func TestTIFFFramesEndWhereTheyLoop(t *testing.T) {
+func TestPagesEndWhereTheyLoop(t *testing.T) {
 	loop := []byte(tiffOf(t, 2))
 	first := binary.LittleEndian.Uint32(loop[4:])
 	binary.LittleEndian.PutUint32(loop[len(loop)-4:], first)
-	if got := len(inspect.TIFFFrames(bytes.NewReader(loop))); got != 2 {
-		t.Errorf("%d frames, want 2", got)
+	if got := inspect.TIFFPages(bytes.NewReader(loop), int64(len(loop))); got != 2 {
+		t.Errorf("%d pages, want 2", got)
 	}
 }
 

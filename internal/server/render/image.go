@@ -3,7 +3,6 @@ package render
 import (
 	"bytes"
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"image"
@@ -12,7 +11,6 @@ import (
 	"image/jpeg"
 	"image/png"
 	"io"
-	"slices"
 	"strconv"
 
 	"codeberg.org/go-pdf/fpdf"
@@ -22,15 +20,16 @@ import (
 	_ "golang.org/x/image/webp" // decoded when a WebP comes
 
 	"github.com/archivefs/archivefs/internal/server/engine"
-	"github.com/archivefs/archivefs/internal/server/inspect"
 	"github.com/archivefs/archivefs/internal/server/poppler"
+	"github.com/archivefs/archivefs/internal/whole"
 )
 
 const (
 	// maxPixels is the largest image that is decoded; A4 at 600 dpi has 35 million. With 16 bits per
 	// colour it is half as many.
 	maxPixels = 64 << 20
-	pageWidth = 210  // of an image's page, in mm; the height follows the image
+	inch      = 25.4 // mm
+	pageWidth = 210  // of a page of an image without a resolution, in mm; the height follows the image
 	maxSide   = 5000 // of an image's page, in mm, which viewers can show (ISO 32000-1, C.2)
 	minSide   = 1    // of an image's page, in mm
 	quality   = 90   // of re-encoded photographs
@@ -51,16 +50,20 @@ func imagePage(r io.Reader) (*fpdf.Fpdf, error) {
 		return nil, err
 	}
 	pdf := newPDF()
-	if format == "jpeg" && config.ColorModel != color.CMYKModel && jpegOrientation(data) == 1 {
-		return pdf, addImage(pdf, "JPG", data, config.Width, config.Height)
+	if orientation, dots := ofJPEG(data); format == "jpeg" && config.ColorModel != color.CMYKModel && orientation == 1 {
+		return pdf, addImage(pdf, "JPG", append(data, jpegEnd...), config.Width, config.Height, dots)
 	}
-	decoded, err := decodePage("image", data, 0)
+	decoded, err := decodePage(images, data, 0)
 	if err != nil {
 		return nil, err
 	}
 	_, err = addDecoded(pdf, decoded, format == "png")
 	return pdf, err
 }
+
+// jpegEnd is the last marker of a JPEG, which some cameras leave out. Behind another one it does not matter, nor
+// behind any other picture.
+const jpegEnd = "\xff\xd9"
 
 // checkSize refuses an image that would take too much memory.
 func checkSize(config image.Config) error {
@@ -77,21 +80,21 @@ func checkSize(config image.Config) error {
 
 // addDecoded adds a page, and returns how many bytes its image takes. Scans in black and white and
 // images from lossless formats are encoded without loss.
-func addDecoded(pdf *fpdf.Fpdf, decoded image.Image, lossless bool) (int, error) {
-	switch decoded.(type) {
+func addDecoded(pdf *fpdf.Fpdf, decoded bitmap, lossless bool) (int, error) {
+	switch decoded.Image.(type) {
 	case *image.Gray, *image.Paletted:
 		lossless = true
 	}
 	var encoded bytes.Buffer
-	format, encode := "JPG", func() error { return jpeg.Encode(&encoded, onWhite(decoded), &jpeg.Options{Quality: quality}) }
+	format, encode := "JPG", func() error { return jpeg.Encode(&encoded, onWhite(decoded.Image), &jpeg.Options{Quality: quality}) }
 	if lossless {
-		format, encode = "PNG", func() error { return png.Encode(&encoded, onWhite(decoded)) }
+		format, encode = "PNG", func() error { return png.Encode(&encoded, onWhite(decoded.Image)) }
 	}
 	if err := encode(); err != nil {
 		return 0, fmt.Errorf("encode image: %w", err)
 	}
 	bounds := decoded.Bounds()
-	return encoded.Len(), addImage(pdf, format, encoded.Bytes(), bounds.Dx(), bounds.Dy())
+	return encoded.Len(), addImage(pdf, format, encoded.Bytes(), bounds.Dx(), bounds.Dy(), decoded.dots)
 }
 
 // onWhite gives a transparent image a background and 8 bits per colour.
@@ -106,12 +109,11 @@ func onWhite(m image.Image) image.Image {
 }
 
 // addImage adds a page that an image fills.
-func addImage(pdf *fpdf.Fpdf, format string, data []byte, width, height int) error {
-	size := fpdf.SizeType{Wd: pageWidth, Ht: pageWidth * float64(height) / float64(width)}
-	if size.Ht > maxSide {
-		size = fpdf.SizeType{Wd: maxSide * float64(width) / float64(height), Ht: maxSide}
-	}
-	size.Wd, size.Ht = max(size.Wd, minSide), max(size.Ht, minSide)
+func addImage(pdf *fpdf.Fpdf, format string, data []byte, width, height int, dots resolution) error {
+	dots = dots.or(width)
+	size := fpdf.SizeType{Wd: inch * float64(width) / dots.x, Ht: inch * float64(height) / dots.y}
+	shrink := min(1, maxSide/max(size.Wd, size.Ht))
+	size.Wd, size.Ht = max(size.Wd*shrink, minSide), max(size.Ht*shrink, minSide)
 	name := strconv.Itoa(pdf.PageNo() + 1)
 	options := fpdf.ImageOptions{ImageType: format}
 	pdf.AddPageFormat("P", size)
@@ -127,21 +129,20 @@ const (
 	maxTIFFBytes  = 256 << 20 // of the images in the PDF
 )
 
-// tiffPages makes a page of each image of a TIFF. The decoder reads only the first image, so it gets
-// the file once for each image, with a header that points to it.
+// tiffPages makes a page of each page of a TIFF.
 func tiffPages(r io.Reader) (*fpdf.Fpdf, error) {
 	data, err := io.ReadAll(io.LimitReader(r, maxSource))
 	if err != nil {
 		return nil, err
 	}
 	pdf := newPDF()
-	frames := inspect.TIFFFrames(bytes.NewReader(data))
+	frames := framesOf(data)
 	if len(frames) == 0 || len(frames) > maxTIFFPages {
 		return nil, errors.New("read TIFF: no pages, or too many")
 	}
 	pixels, left := int64(0), maxTIFFBytes
-	for page := range frames {
-		decoded, err := decodePage("tiff", data, page)
+	for _, frame := range frames {
+		decoded, err := decodeFrame(data, frame)
 		if err != nil {
 			return nil, err
 		}
@@ -160,54 +161,58 @@ func tiffPages(r io.Reader) (*fpdf.Fpdf, error) {
 	return pdf, nil
 }
 
-// frameOf returns readers of a TIFF whose header points to one of its images.
-func frameOf(data []byte, frame int64) (func() io.Reader, error) {
-	header := slices.Clone(data[:8])
-	order := inspect.TIFFOrder(header)
-	if order == nil {
-		return nil, errors.New("read TIFF: offsets of 64 bits")
+// rareTIFF returns the PDF of a TIFF that we cannot decode. If the first page has no resolution, that of the
+// PDF is as wide as usual.
+func rareTIFF(ctx context.Context, s Source) ([]byte, error) {
+	file, done, err := engine.File(s.Content)
+	if err != nil {
+		return nil, err
 	}
-	order.PutUint32(header[4:], uint32(frame)) //nolint:gosec // it was read from 32 bits
-	return func() io.Reader {
-		return io.NewSectionReader(reheaded{header: header, data: data}, 0, int64(len(data)))
-	}, nil
+	defer done()
+	var x, y float64
+	if t := whole.AsTIFF(io.NewSectionReader(file, 0, s.Size)); t != nil {
+		t.Pages(func(d whole.Directory) bool {
+			x, y = replacedDots(d)
+			return false
+		})
+	}
+	return engine.TIFF(ctx, file, x, y)
 }
 
-// reheaded is data with a replaced header.
-type reheaded struct{ header, data []byte }
-
-// ReadAt implements io.ReaderAt.
-func (r reheaded) ReadAt(p []byte, off int64) (int, error) {
-	n, err := bytes.NewReader(r.data).ReadAt(p, off)
-	if off < int64(len(r.header)) {
-		copy(p[:n], r.header[off:])
+// replacedDots is the resolution that libtiff is to take for that of a page; 0 if the page has one.
+func replacedDots(d whole.Directory) (x, y float64) {
+	const noUnit, point = 1, 72
+	orientation, given := ofTIFF(d)
+	columns := uint64(whole.TagWidth)
+	if orientation >= 5 {
+		columns = whole.TagHeight
 	}
-	return n, err
+	page := given.turned(orientation).or(int(d.Number(columns, 0))).turned(orientation) //nolint:gosec // libtiff refuses nonsense
+	switch {
+	case page == given:
+		return 0, 0
+	case d.Number(whole.TagResolutionUnit, 0) == noUnit: // then libtiff counts dots per point
+		return page.x / point, page.y / point
+	}
+	return page.x, page.y
 }
 
-// jpegOrientation returns the orientation of a photograph according to its Exif data (Exif 2.3,
-// 4.6.4): 1 to 8, 1 if it is not known.
-func jpegOrientation(data []byte) int {
-	const (
-		application = 0xe1
-		scan        = 0xda
-		begin       = "Exif\x00\x00"
-	)
-	for at := 2; at+4 <= len(data) && data[at] == 0xff && data[at+1] != scan; {
-		end := at + 2 + int(binary.BigEndian.Uint16(data[at+2:]))
-		if end > len(data) {
-			break
-		}
-		if segment := data[at+4 : max(at+4, end)]; data[at+1] == application && bytes.HasPrefix(segment, []byte(begin)) {
-			exif := bytes.NewReader(segment[len(begin):])
-			if frames := inspect.TIFFFrames(exif); len(frames) > 0 {
-				return inspect.TIFFOrientation(exif, frames[0])
+// framesOf returns the directories of the pages of a TIFF.
+func framesOf(data []byte) (frames []whole.Directory) {
+	if t := whole.AsTIFF(bytes.NewReader(data)); t != nil {
+		for d := range t.Pages {
+			if frames = append(frames, d); len(frames) > maxTIFFPages {
+				break
 			}
-			break
 		}
-		at = end
 	}
-	return 1
+	return frames
+}
+
+// bitmap is an upright picture.
+type bitmap struct {
+	image.Image
+	dots resolution
 }
 
 // turned applies an orientation to a picture.
@@ -265,7 +270,7 @@ var errNoPage = errors.New("there is no such page")
 // Pictured reports whether previews are made from the content itself. Others are made from its PDF.
 func Pictured(s Source) bool {
 	switch class(s) {
-	case "pdf", "image", "tiff":
+	case "pdf", images, tiffs:
 		return true
 	}
 	return false
@@ -278,6 +283,9 @@ func Pictured(s Source) bool {
 func Preview(ctx context.Context, s Source, page, width, height int) ([]byte, error) {
 	if class(s) == "pdf" {
 		return previewPDF(ctx, s.Content, page, width, height)
+	}
+	if s.Size > maxSource {
+		return nil, nil
 	}
 	data, err := io.ReadAll(io.LimitReader(s.Content, maxSource))
 	if err != nil {
@@ -306,12 +314,12 @@ func previewPDF(ctx context.Context, pdf io.Reader, page, width, height int) ([]
 	if err != nil {
 		return nil, nil // an unreadable picture is no preview
 	}
-	return encodeFitted(decoded, width, height)
+	return encodeFitted(bitmap{decoded, square}, width, height)
 }
 
-func encodeFitted(m image.Image, width, height int) ([]byte, error) {
+func encodeFitted(m bitmap, width, height int) ([]byte, error) {
 	var b bytes.Buffer
-	if err := jpeg.Encode(&b, onWhite(fitted(m, width, height)), &jpeg.Options{Quality: quality}); err != nil {
+	if err := jpeg.Encode(&b, onWhite(m.fitted(width, height)), &jpeg.Options{Quality: quality}); err != nil {
 		return nil, fmt.Errorf("encode preview: %w", err)
 	}
 	return b.Bytes(), nil
@@ -319,69 +327,102 @@ func encodeFitted(m image.Image, width, height int) ([]byte, error) {
 
 // decodePage decodes a page of a picture, and turns it upright. A panic of a decoder, which a malicious
 // file may cause, becomes an error.
-func decodePage(class string, data []byte, page int) (m image.Image, err error) {
+func decodePage(class string, data []byte, page int) (m bitmap, err error) {
 	defer func() {
 		if cause := recover(); cause != nil {
-			err = fmt.Errorf("%w: %v", errUnreadable, cause)
+			err = fmt.Errorf("%w: %v", engine.ErrUnreadable, cause)
 		}
 	}()
-	if class == "tiff" {
-		return decodeFrame(data, page)
+	if class == tiffs {
+		frames := framesOf(data)
+		if page >= len(frames) {
+			return bitmap{}, errNoPage
+		}
+		return decodeFrame(data, frames[page])
 	}
 	if page > 0 {
-		return nil, errNoPage
+		return bitmap{}, errNoPage
 	}
 	c, format, err := image.DecodeConfig(bytes.NewReader(data))
 	if err == nil {
 		err = checkSize(c)
 	}
 	if err != nil {
-		return nil, err
+		return bitmap{}, err
 	}
-	if m, _, err = image.Decode(bytes.NewReader(data)); err != nil || format != "jpeg" {
-		return m, err
+	decoded, _, err := image.Decode(bytes.NewReader(append(data, jpegEnd...)))
+	switch {
+	case err != nil:
+		return bitmap{}, err
+	case format == "jpeg":
+		orientation, dots := ofJPEG(data)
+		return upright(decoded, orientation, dots), nil
+	case format == "png":
+		return bitmap{decoded, ofPNG(data)}, nil
 	}
-	return turned(m, jpegOrientation(data)), nil
+	return bitmap{decoded, square}, nil
 }
 
-// decodeFrame reads a page of a TIFF.
-func decodeFrame(data []byte, page int) (image.Image, error) {
-	file := bytes.NewReader(data)
-	frames := inspect.TIFFFrames(file)
-	if page >= len(frames) {
-		return nil, errNoPage
+// decodeFrame reads a page of a TIFF. The decoder reads only the first picture: the header in data is
+// made to point to the page.
+func decodeFrame(data []byte, d whole.Directory) (bitmap, error) {
+	const group3, group4, reversed = 3, 4, 2
+	if c := d.Number(whole.TagCompression, 1); c != group3 && c != group4 && d.Number(whole.TagFillOrder, 1) == reversed {
+		return bitmap{}, errors.New("read TIFF: reversed bits, which the decoder does not know")
 	}
-	view, err := frameOf(data, frames[page])
-	if err != nil {
-		return nil, err
-	}
-	c, err := tiff.DecodeConfig(view())
+	d.Order.PutUint32(data[4:], uint32(d.At)) //nolint:gosec // the decoder refuses a BigTIFF
+	mendLengths(data, d)
+	c, err := tiff.DecodeConfig(bytes.NewReader(data))
 	if err == nil {
 		err = checkSize(c)
 	}
 	if err != nil {
-		return nil, err
+		return bitmap{}, err
 	}
-	m, err := tiff.Decode(view())
+	m, err := tiff.Decode(bytes.NewReader(data))
 	if err != nil {
-		return nil, err
+		return bitmap{}, err
 	}
-	return turned(m, inspect.TIFFOrientation(file, frames[page])), nil
+	orientation, dots := ofTIFF(d)
+	return upright(m, orientation, dots), nil
 }
 
-// fitted scales a picture down to fit into the box.
-func fitted(m image.Image, width, height int) image.Image {
-	w, h := m.Bounds().Dx(), m.Bounds().Dy()
-	if w <= width && h <= height {
-		return m
+// mendLengths gives strips that have no length, or one beyond the end, all bytes that follow them: the
+// decoder stops at the last line.
+func mendLengths(data []byte, d whole.Directory) {
+	offsets, _ := d.Numbers(whole.TagStripOffsets)
+	counts, _ := d.Numbers(whole.TagStripByteCounts)
+	at, width, _ := d.Field(whole.TagStripByteCounts)
+	size := uint64(len(data))
+	for i, off := range offsets[:min(len(offsets), len(counts))] {
+		if off > size || counts[i] > 0 && counts[i] <= size-off {
+			continue
+		}
+		switch p := data[at+uint64(i)*width:]; width {
+		case 2:
+			d.Order.PutUint16(p, uint16(min(size-off, 1<<16-1))) //nolint:gosec // it fits
+		case 4:
+			d.Order.PutUint32(p, uint32(size-off)) //nolint:gosec // of a file in memory
+		}
 	}
-	if w*height > h*width {
-		height = max(1, h*width/w)
-	} else {
-		width = max(1, w*height/h)
+}
+
+// upright turns a picture.
+func upright(m image.Image, orientation int, dots resolution) bitmap {
+	return bitmap{turned(m, orientation), dots.turned(orientation)}
+}
+
+// fitted scales a picture down to fit into the box, and so that its pixels are square.
+func (m bitmap) fitted(width, height int) image.Image {
+	size := m.Bounds().Size()
+	w, h := float64(size.X)*max(1, m.dots.y/m.dots.x), float64(size.Y)*max(1, m.dots.x/m.dots.y)
+	scale := min(1, float64(width)/w, float64(height)/h)
+	to := image.Pt(max(1, int(w*scale+0.5)), max(1, int(h*scale+0.5)))
+	if to == size {
+		return m.Image
 	}
-	small := image.NewRGBA(image.Rect(0, 0, width, height))
+	small := image.NewRGBA(image.Rectangle{Max: to})
 	draw.Draw(small, small.Bounds(), image.White, image.Point{}, draw.Src)
-	draw.ApproxBiLinear.Scale(small, small.Bounds(), m, m.Bounds(), draw.Over, nil)
+	draw.ApproxBiLinear.Scale(small, small.Bounds(), m.Image, m.Bounds(), draw.Over, nil)
 	return small
 }

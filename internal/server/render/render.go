@@ -25,8 +25,12 @@ import (
 	"github.com/archivefs/archivefs/internal/server/text"
 )
 
-// maxSource is the largest content that is rendered, in bytes; it is held in memory.
-const maxSource = 64 << 20
+const (
+	// maxSource is the largest content that is rendered, in bytes; it is held in memory.
+	maxSource = 64 << 20
+	// maxTIFF is that of a TIFF, which libtiff reads from a file.
+	maxTIFF = 512 << 20
+)
 
 // Source is a document to be rendered.
 type Source struct {
@@ -36,9 +40,6 @@ type Source struct {
 	Name        string
 }
 
-// errUnreadable says that a content gets the cover page.
-var errUnreadable = errors.New("content cannot be rendered")
-
 // Variants names the renditions that a source may get, the best first. Sources with the same content
 // and variant can share a rendition. The number in a variant changes with the way of rendering.
 func Variants(s Source) []string {
@@ -47,36 +48,52 @@ func Variants(s Source) []string {
 	switch {
 	case class == "":
 		return []string{cover}
-	case class == laidOut && engine.Need("soffice") == nil:
-		cover = "no office file: " + cover // a cover of before is of no use
+	case class == laidOut && engine.Need("soffice") == nil, class == tiffs && engine.Need("tiff2pdf") == nil:
+		cover = "unreadable: " + cover // a cover of before is of no use
 	}
-	return []string{"pdf 2 " + class, cover}
+	return []string{faithful + class, cover}
 }
+
+// faithful begins a variant that shows the content.
+const faithful = "pdf 2 "
 
 // PDF writes the PDF and returns its variant.
 func PDF(ctx context.Context, w io.Writer, s Source) (variant string, err error) {
 	variants := Variants(s)
-	switch class := class(s); class {
-	case "":
-	case laidOut:
-		pdf, err := engine.PDF(ctx, s.Content)
+	if class(s) != "" {
+		err := shown(ctx, w, s)
 		if err == nil {
-			_, err = w.Write(pdf)
-			return variants[0], err
+			return variants[0], nil
 		}
 		if !errors.Is(err, engine.ErrMissing) && !errors.Is(err, engine.ErrUnreadable) && !errors.Is(err, engine.ErrTooSlow) {
 			return "", err
 		}
-	default:
-		pdf, err := content(class, s)
-		if err == nil {
-			return variants[0], output(w, pdf)
-		}
-		if !errors.Is(err, errUnreadable) {
-			return "", err
-		}
 	}
 	return variants[len(variants)-1], output(w, cover(s))
+}
+
+// shown writes a PDF that shows the content.
+func shown(ctx context.Context, w io.Writer, s Source) error {
+	class := class(s)
+	var pdf []byte
+	err := fmt.Errorf("%w: it is large", engine.ErrUnreadable)
+	switch {
+	case class == laidOut:
+		pdf, err = engine.PDF(ctx, s.Content)
+	case s.Size <= maxSource:
+		made, failed := content(class, s)
+		if failed == nil {
+			return output(w, made)
+		}
+		err = failed
+	}
+	if class == tiffs && errors.Is(err, engine.ErrUnreadable) {
+		pdf, err = rareTIFF(ctx, s)
+	}
+	if err == nil {
+		_, err = w.Write(pdf)
+	}
+	return err
 }
 
 // class is the way a content is rendered, empty for a cover page only.
@@ -85,10 +102,10 @@ func class(s Source) string {
 	switch {
 	case media == inspect.PDF:
 		return "pdf"
-	case media == inspect.TIFF && s.Size <= maxSource:
-		return "tiff"
+	case media == inspect.TIFF && s.Size <= maxTIFF:
+		return tiffs
 	case isImage(media) && s.Size <= maxSource:
-		return "image"
+		return images
 	case inspect.Paged(s.ContentType, s.Size):
 		return "words " + s.ContentType
 	case office.Is(media) && s.Size <= maxSource:
@@ -97,11 +114,17 @@ func class(s Source) string {
 	return ""
 }
 
-// laidOut is the class of office files, which LibreOffice lays out.
-const laidOut = "office"
+const (
+	// laidOut is the class of office files, which LibreOffice lays out.
+	laidOut = "office"
+	// tiffs is the class of TIFFs, which libtiff reads when we cannot.
+	tiffs = "tiff to scale"
+	// images is the class of other pictures.
+	images = "image to scale"
+)
 
 // LaidOut reports whether a variant is the PDF of an office file, which tells how many pages it has.
-func LaidOut(variant string) bool { return variant == "pdf 2 "+laidOut }
+func LaidOut(variant string) bool { return variant == faithful+laidOut }
 
 func isImage(media string) bool {
 	switch media {
@@ -117,16 +140,16 @@ func content(class string, s Source) (pdf *fpdf.Fpdf, err error) {
 	read := &failing{Reader: s.Content}
 	defer func() {
 		if cause := recover(); cause != nil {
-			err = fmt.Errorf("%w: %v", errUnreadable, cause)
+			err = fmt.Errorf("%w: %v", engine.ErrUnreadable, cause)
 		}
 		if read.err != nil {
 			err = fmt.Errorf("read content: %w", read.err)
 		}
 	}()
 	switch class {
-	case "tiff":
+	case tiffs:
 		pdf, err = tiffPages(read)
-	case "image":
+	case images:
 		pdf, err = imagePage(read)
 	default:
 		pdf, err = wordPages(read, s.ContentType)
@@ -135,7 +158,7 @@ func content(class string, s Source) (pdf *fpdf.Fpdf, err error) {
 		err = pdf.Error()
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", errUnreadable, err)
+		return nil, fmt.Errorf("%w: %w", engine.ErrUnreadable, err)
 	}
 	return pdf, nil
 }
@@ -182,7 +205,7 @@ const Recognised = "recognised 1"
 // Scanned reports whether pages of a source may have a text that must be recognised, as Text does not have it.
 func Scanned(s Source, text []byte) bool {
 	switch class(s) {
-	case "tiff", "image":
+	case tiffs, images:
 		return true
 	case "pdf":
 		return slices.ContainsFunc(bytes.Split(text, []byte("\f")), Blank)
@@ -304,10 +327,8 @@ const side = 3508
 func Recognise(ctx context.Context, s Source, next func() error) ([]byte, error) {
 	if class(s) != "pdf" {
 		var pdf bytes.Buffer
-		if variant, err := PDF(ctx, &pdf, s); err != nil {
+		if err := shown(ctx, &pdf, s); err != nil {
 			return nil, err
-		} else if variant != Variants(s)[0] {
-			return nil, engine.ErrUnreadable
 		}
 		s.Content = bytes.NewReader(pdf.Bytes())
 	}

@@ -1,2 +1,3 @@
-// Package odd makes files as other programs write them, not as the books say: e-mails, and compound files, for the tests of what reads them.
+// Package odd makes files as other programs write them, not as the books say: e-mails, office files, pictures and texts, for the
+// tests of what reads them.
 package odd
