@@ -50,6 +50,8 @@ func TestAdminVerify(t *testing.T) {
 	want(1, "there is no archive in", "--data", t.TempDir())
 	want(2, "takes no operands", dir)
 	want(2, "--grace", "--grace", "-1s", "--data", dir)
+	want(0, "all is well", "--fix", "--data", dir)
+	want(2, "--fix does not go with --fast", "--fix", "--fast", "--data", dir)
 	if err := os.WriteFile(content, []byte("a scam"), 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -91,6 +91,11 @@ func (a *Admin) Close() error { return a.db.Close() }
 
 func (a *Admin) archive() store.Archive { return a.db.Tenant(a.tenant) }
 
+// SetPages records how many pages a content has, for all tenants.
+func (a *Admin) SetPages(ctx context.Context, digest string, pages int) error {
+	return a.db.Uses.SetPages(ctx, digest, pages)
+}
+
 // Tenants returns all tenants, the default one first.
 func (a *Admin) Tenants(ctx context.Context) ([]store.Tenant, error) { return a.db.Tenants(ctx) }
 

@@ -31,6 +31,8 @@ type Verification struct {
 	Settle time.Duration
 	// RemoveOrphans removes orphans; the Store must be writable, and nobody else may use it if it is SQLite.
 	RemoveOrphans bool
+	// SetPages, if set, corrects the number of pages of the documents that have a content.
+	SetPages func(ctx context.Context, digest string, pages int) error
 	// Found is called for each finding, by one goroutine at a time. Its error ends the verification.
 	Found func(Finding) error
 	// Seen, if set, counts contents and bytes as they are read.
@@ -51,11 +53,12 @@ type Verified struct {
 	Bytes     int64        `json:"bytes"` // that were read or, in a fast one, looked up
 	Findings  map[Kind]int `json:"findings"`
 	Removed   int          `json:"orphans-removed"`
+	Fixed     int          `json:"pages-corrected"`
 }
 
 // All counts the defects that remain.
 func (v Verified) All() int {
-	n := -v.Removed
+	n := -v.Removed - v.Fixed
 	for kind, count := range v.Findings {
 		if kind != Unread {
 			n += count
@@ -340,7 +343,7 @@ func (v *verifying) content(ctx context.Context, r store.Reference) error {
 	case r.Documents > 0 && (r.Smallest != size || r.Largest != size):
 		return v.about(ctx, Size, r.Digest, fmt.Sprintf("it has %d bytes, and documents say %d to %d", size, r.Smallest, r.Largest))
 	}
-	return nil
+	return v.pages(ctx, r)
 }
 
 // about reports a finding about a content, with its documents.
@@ -405,6 +408,7 @@ const (
 	Damaged  Kind = "damaged"  // a content does not have its digest
 	Missing  Kind = "missing"  // a used content is missing
 	Size     Kind = "size"     // a content has another size than in its documents
+	Pages    Kind = "pages"    // a content has another number of pages than in its documents
 	Orphan   Kind = "orphan"   // a content is not used
 	Rule     Kind = "rule"     // a row breaks a rule
 	Database Kind = "database" // the database itself is damaged

@@ -1,14 +1,18 @@
 package care_test
 
 import (
+	"context"
 	"crypto/sha256"
 	"errors"
+	"io"
 	"os"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/archivefs/archivefs/internal/server"
 	"github.com/archivefs/archivefs/internal/server/care"
+	"github.com/archivefs/archivefs/internal/testing/pdftest"
 )
 
 func sum(content string) [sha256.Size]byte { return sha256.Sum256([]byte(content)) }
@@ -136,6 +140,67 @@ func TestOrphansAreRemoved(t *testing.T) {
 	}
 	result, text = verify(t, o.dir, care.Verification{})
 	wantFindings(t, text, result, 0)
+}
+
+// readers are contents of a bucket: they are read one after the other.
+type readers struct{ care.Contents }
+
+func (r readers) Open(ctx context.Context, digest string) (io.ReadSeekCloser, error) {
+	content, err := r.Contents.Open(ctx, digest)
+	return struct{ io.ReadSeekCloser }{content}, err
+}
+
+func TestPagesAreCorrected(t *testing.T) {
+	for name, content := range map[string]string{
+		"PDF":  pdftest.Plain(0) + strings.Repeat("\x00", 20_000),
+		"TIFF": "II*\x00\x08\x00\x00\x00" + "\x00\x00\x0e\x00\x00\x00" + "\x00\x00\x14\x00\x00\x00" + "\x00\x00\x00\x00\x00\x00",
+	} {
+		for _, inBucket := range []bool{false, true} {
+			o := newOffice(t)
+			s, err := server.Open(t.Context(), server.Options{Data: o.dir})
+			if err != nil {
+				t.Fatal(err)
+			}
+			folder, err := s.AddMandator(t.Context(), "Neu")
+			if err == nil {
+				_, err = s.AddDocument(t.Context(), server.NewDocument{Folder: folder, Name: name, Created: day, Archived: day}, strings.NewReader(content))
+			}
+			if err = errors.Join(err, s.Close()); err != nil {
+				t.Fatal(err)
+			}
+			looked := func(how care.Verification) (care.Verified, string) {
+				a, err := care.ViewData(t.Context(), o.dir)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if inBucket {
+					a.Contents = readers{a.Contents}
+				}
+				return verifyArchive(t, a, how)
+			}
+			result, text := looked(care.Verification{})
+			wantFindings(t, text, result, 0)
+			o.spoil("UPDATE document SET pages = 1 WHERE name = '" + name + "'")
+			found := "pages: content " + digestOf(content) + ": it has 3 pages, and documents say 1 to 1"
+			if result, text := looked(care.Verification{}); !inBucket {
+				wantFindings(t, text, result, 1, found, "document 5: Neu/"+name)
+			}
+			admin, err := server.OpenAdmin(t.Context(), server.Place{Data: o.dir})
+			if err != nil {
+				t.Fatal(err)
+			}
+			result, text = looked(care.Verification{SetPages: admin.SetPages})
+			wantFindings(t, text, result, 0, found+"; corrected")
+			result, text = looked(care.Verification{SetPages: admin.SetPages})
+			wantFindings(t, text, result, 0)
+			if result.Fixed != 0 {
+				t.Errorf("%d corrected again", result.Fixed)
+			}
+			if err := admin.Close(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
 }
 
 // What could not be read is named, and is no defect.

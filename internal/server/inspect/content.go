@@ -61,7 +61,7 @@ func Content(r io.ReaderAt, size int64, hint Hint) Result {
 		pages, err := pdf.Pages(r, size)
 		result.Pages, result.Uncounted = pages, err != nil && !errors.Is(err, whole.ErrIncomplete)
 	case result.ContentType == TIFF:
-		result.Pages = TIFFPages(r, size)
+		result.Pages = Pages(r, size, TIFF)
 	case Paged(result.ContentType, size):
 		result.Pages = wordPages(r, size, result.ContentType)
 	}
@@ -69,14 +69,19 @@ func Content(r io.ReaderAt, size int64, hint Hint) Result {
 	return result
 }
 
-// TIFFPages counts the pages of a TIFF, 0 if it is none.
-func TIFFPages(r io.ReaderAt, size int64) (n int) {
-	if t := whole.AsTIFF(io.NewSectionReader(r, 0, size)); t != nil {
-		for range t.Pages {
-			n++
+// Pages counts the pages of a PDF or a TIFF; 0 if they cannot be read, and of other contents.
+func Pages(r io.ReaderAt, size int64, contentType string) (n int) {
+	switch contentType {
+	case PDF:
+		n, _ = pdf.Pages(r, size)
+	case TIFF:
+		if t := whole.AsTIFF(io.NewSectionReader(r, 0, size)); t != nil {
+			for range t.Pages {
+				n++
+			}
 		}
 	}
-	return n
+	return min(n, MaxPages)
 }
 
 // headSize is how much of a content is read to determine its media type, in bytes.

@@ -122,7 +122,7 @@ func TestPagesEndWhereTheyLoop(t *testing.T) {
 	loop := []byte(tiffOf(t, 2))
 	first := binary.LittleEndian.Uint32(loop[4:])
 	binary.LittleEndian.PutUint32(loop[len(loop)-4:], first)
-	if got := inspect.TIFFPages(bytes.NewReader(loop), int64(len(loop))); got != 2 {
+	if got := inspect.Pages(bytes.NewReader(loop), int64(len(loop)), inspect.TIFF); got != 2 {
 		t.Errorf("%d pages, want 2", got)
 	}
 }

@@ -307,10 +307,10 @@ func (u *Uses) AddRendition(ctx context.Context, in Scope, source, variant, dige
 	})
 }
 
-// SetPages records how many pages a content has that was received as one page.
+// SetPages records how many pages a content has.
 func (u *Uses) SetPages(ctx context.Context, digest string, pages int) error {
 	return u.write.change(ctx, func(tx changing) error {
-		return run(ctx, tx, "set pages", "UPDATE document SET pages = ? WHERE digest = ? AND pages = 1", pages, digest)
+		return run(ctx, tx, "set pages", "UPDATE document SET pages = ?1 WHERE digest = ?2 AND pages <> ?1", pages, digest)
 	})
 }
 

@@ -16,24 +16,26 @@ type Reference struct {
 	Digest string
 	// Documents is how many documents have it, or, if none has, how many in the trash; 0 if it is only a rendition.
 	Documents int64
-	// Smallest and Largest are its sizes according to those documents.
+	// Smallest and Largest are its sizes according to those documents, Fewest and Most its pages.
 	Smallest, Largest int64
+	Fewest, Most      int
+	ContentType       string // empty if no document outside the trash has it
 }
 
 // References returns at most limit contents after a digest, in ascending order, that documents or
 // renditions refer to; none at the end.
 func (v *Verification) References(ctx context.Context, after string, limit int) ([]Reference, error) {
-	held, err := v.references(ctx, `SELECT digest, count(*), min(size), max(size) FROM document
+	held, err := v.references(ctx, `SELECT digest, count(*), min(size), max(size), min(pages), max(pages), max(content_type) FROM document
 		WHERE digest > ? GROUP BY digest ORDER BY digest LIMIT ?`, after, limit)
 	if err != nil {
 		return nil, err
 	}
-	made, err := v.references(ctx, `SELECT DISTINCT digest, 0, 0, 0 FROM rendition
+	made, err := v.references(ctx, `SELECT DISTINCT digest, 0, 0, 0, 0, 0, '' FROM rendition
 		WHERE digest > ? ORDER BY digest LIMIT ?`, after, limit)
 	if err != nil {
 		return nil, err
 	}
-	trashed, err := v.references(ctx, `SELECT digest, count(*), min(size), max(size) FROM trash
+	trashed, err := v.references(ctx, `SELECT digest, count(*), min(size), max(size), 0, 0, '' FROM trash
 		WHERE digest > ? AND NOT erasing GROUP BY digest ORDER BY digest LIMIT ?`, after, limit)
 	if err != nil {
 		return nil, err
@@ -46,7 +48,7 @@ func (v *Verification) References(ctx context.Context, after string, limit int) 
 
 func (v *Verification) references(ctx context.Context, query string, args ...any) ([]Reference, error) {
 	return collect(ctx, v.read, "list references", func(row scanner) (r Reference, err error) {
-		err = row.Scan(&r.Digest, &r.Documents, &r.Smallest, &r.Largest)
+		err = row.Scan(&r.Digest, &r.Documents, &r.Smallest, &r.Largest, &r.Fewest, &r.Most, &r.ContentType)
 		return r, err
 	}, query, args...)
 }

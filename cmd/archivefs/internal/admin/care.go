@@ -16,6 +16,7 @@ import (
 	"github.com/archivefs/archivefs/archive"
 	"github.com/archivefs/archivefs/cmd/archivefs/internal/command"
 	"github.com/archivefs/archivefs/internal/config"
+	"github.com/archivefs/archivefs/internal/server"
 	"github.com/archivefs/archivefs/internal/server/care"
 	"github.com/archivefs/archivefs/internal/server/datalock"
 	"github.com/archivefs/archivefs/internal/server/store"
@@ -200,14 +201,15 @@ func adminVerifyCommand() *cli.Command {
 		Name:  "verify",
 		Usage: "find out whether all contents and rows of the archive are whole",
 		Description: "Reads every content and compares it with its SHA-256, every document with its content, and all\n" +
-			"rows with the rules that they must follow. It changes nothing, and services may use the archive\n" +
-			"meanwhile. A line on standard output names each finding and the documents it concerns; the last\n" +
+			"rows with the rules that they must follow. Without --fix or --remove-orphans it changes nothing, and\n" +
+			"services may use the archive meanwhile. A line on standard output names each finding and the documents it concerns; the last\n" +
 			"line has the numbers. Exit status: 0 all is well, 1 something was found, 2 wrong usage.",
 		Flags: append(placeOfArchiveFlags(),
 			&cli.StringFlag{Name: "backup", TakesFile: true, Usage: "verify the one in the directory `BACKUP` instead"},
 			&cli.BoolFlag{Name: "fast", Usage: "look whether contents are there and have their sizes, and do not read them"},
 			&cli.DurationFlag{Name: "grace", Value: time.Hour, Usage: "report an unused content if it is older than `DURATION`"},
 			&cli.BoolFlag{Name: "remove-orphans", Usage: "remove unused contents; no service may use the archive"},
+			&cli.BoolFlag{Name: "fix", Usage: "correct wrong numbers of pages; services may use the archive"},
 			&cli.BoolFlag{Name: "json", Usage: "print a line of JSON for each finding, and one with the numbers"},
 		),
 		Action: adminVerify,
@@ -220,6 +222,11 @@ func adminVerify(c *cli.Context) error {
 	}
 	if how.Grace < 0 {
 		return config.WrongOption("grace", "%s is no age", how.Grace)
+	}
+	for _, other := range []string{"backup", "fast"} {
+		if c.Bool("fix") && c.IsSet(other) {
+			return config.WrongTogether("%s does not go with %s", "fix", other)
+		}
 	}
 	if c.IsSet("backup") {
 		return verifyBackup(c, how)
@@ -249,6 +256,14 @@ func adminVerify(c *cli.Context) error {
 		return err
 	}
 	defer archive.Close() //nolint:errcheck // changes are on disk
+	if c.Bool("fix") {
+		fixing, err := server.OpenAdmin(c.Context, server.Place{Data: place.Data, Database: place.Database})
+		if err != nil {
+			return err
+		}
+		defer fixing.Close() //nolint:errcheck // changes are on disk
+		how.SetPages = fixing.SetPages
+	}
 	return verify(c, archive, how)
 }
 
@@ -334,7 +349,10 @@ func inFindings(result care.Verified) string {
 	case text == "":
 		return "all is well"
 	case result.Removed > 0:
-		return text + fmt.Sprintf("; %d removed", result.Removed)
+		text += fmt.Sprintf("; %d removed", result.Removed)
+	}
+	if result.Fixed > 0 {
+		text += fmt.Sprintf("; %d corrected", result.Fixed)
 	}
 	return text
 }
