@@ -201,9 +201,10 @@ func adminVerifyCommand() *cli.Command {
 		Name:  "verify",
 		Usage: "find out whether all contents and rows of the archive are whole",
 		Description: "Reads every content and compares it with its SHA-256, every document with its content, and all\n" +
-			"rows with the rules that they must follow. Without --fix or --remove-orphans it changes nothing, and\n" +
-			"services may use the archive meanwhile. A line on standard output names each finding and the documents it concerns; the last\n" +
-			"line has the numbers. Exit status: 0 all is well, 1 something was found, 2 wrong usage.",
+			"rows with the rules that they must follow. Services may use the archive meanwhile; it changes\n" +
+			"nothing without --fix or --remove-orphans. A line on standard output names each finding and the\n" +
+			"documents it concerns; the last line has the numbers. Exit status: 0 all is well, 1 something was\n" +
+			"found, 2 wrong usage.",
 		Flags: append(placeOfArchiveFlags(),
 			&cli.StringFlag{Name: "backup", TakesFile: true, Usage: "verify the one in the directory `BACKUP` instead"},
 			&cli.BoolFlag{Name: "fast", Usage: "look whether contents are there and have their sizes, and do not read them"},
