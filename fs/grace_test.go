@@ -208,6 +208,10 @@ func TestARetryEndsTheTimeOfGrace(t *testing.T) {
 	must(t, m.retryNow(m.uploads()[0]))
 	f.wantArrives(t, "a.txt=a")
 	must(t, put(at+"/b.txt", "b"))
+	heals(t, "only the other one waits", func() bool {
+		all := m.uploads()
+		return len(all) == 1 && all[0].Path == "Muster GmbH/Briefe/b.txt"
+	})
 	must(t, m.retryNow(m.uploads()[0]))
 	f.wantArrives(t, "a.txt=a", "b.txt=b")
 }

@@ -235,13 +235,13 @@ func looksLikeMail(head []byte, hint Hint) bool {
 // MaxText is the largest text that is laid out on pages, in bytes.
 const MaxText = 1 << 20
 
-// Wordy reports whether a content of that type is readable text: a text of any kind or an e-mail.
+// Wordy reports whether a content of that type is readable text: a text of any kind, an e-mail, or a message of Outlook.
 func Wordy(contentType string) bool {
 	media, _, _ := strings.Cut(contentType, ";")
 	switch {
 	case office.Is(media):
 		return false
-	case strings.HasPrefix(media, "text/"), media == Mail, strings.HasSuffix(media, "json"):
+	case strings.HasPrefix(media, "text/"), media == Mail, media == office.Outlook, strings.HasSuffix(media, "json"):
 		return true
 	}
 	return strings.HasSuffix(media, "xml") && strings.HasPrefix(media, "application/")
@@ -250,14 +250,14 @@ func Wordy(contentType string) bool {
 // Paged reports whether a wordy content of that size is laid out on pages by text.Pages. A larger one
 // has one page.
 func Paged(contentType string, size int64) bool {
-	if contentType == Mail {
+	if contentType == Mail || contentType == office.Outlook {
 		return size <= maxParsed
 	}
 	return Wordy(contentType) && size <= MaxText
 }
 
 // Words returns the text of a wordy content, for HTML and e-mails without markup. Unless it is an
-// e-mail, at most limit bytes are read. The error is that of r.
+// e-mail or a message, at most limit bytes are read. The error is that of r, or office.ErrUnreadable.
 func Words(r io.Reader, contentType string, limit int64) (string, error) {
 	if contentType == Mail {
 		message, err := mail.Read(r, nil)
@@ -266,9 +266,15 @@ func Words(r io.Reader, contentType string, limit int64) (string, error) {
 		}
 		return message.String(), nil
 	}
+	if contentType == office.Outlook {
+		limit = maxParsed
+	}
 	data, err := io.ReadAll(io.LimitReader(r, limit))
 	if err != nil {
 		return "", fmt.Errorf("read content: %w", err)
+	}
+	if contentType == office.Outlook {
+		return office.Message(bytes.NewReader(data), int64(len(data)))
 	}
 	if int64(len(data)) == limit {
 		data = text.Beginning(data)

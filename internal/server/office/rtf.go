@@ -2,6 +2,7 @@ package office
 
 import (
 	"bufio"
+	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -29,9 +30,13 @@ const (
 func RTF(r io.Reader) (string, error) {
 	p := &rtf{in: bufio.NewReader(io.LimitReader(r, maxRTF)), base: charmap.Windows1252, group: group{instead: 1}}
 	p.fonts = map[int]encoding.Encoding{}
-	head, err := p.in.Peek(len(`{\rtf`))
-	if string(head) != `{\rtf` && (err == nil || errors.Is(err, io.EOF)) {
-		return "", fmt.Errorf("%w: it is no RTF", ErrUnreadable)
+	head, err := p.in.Peek(1024)
+	begin := bytes.TrimLeft(head, "\xef\xbb\xbf\r\n\t ")
+	if err == nil || errors.Is(err, io.EOF) {
+		if !bytes.HasPrefix(begin, []byte(`{\rtf`)) {
+			return "", fmt.Errorf("%w: it is no RTF", ErrUnreadable)
+		}
+		_, err = p.in.Discard(len(head) - len(begin))
 	}
 	for err == nil && p.body.Len()+p.aside.Len()+len(p.raw) < MaxText {
 		err = p.next()

@@ -87,7 +87,7 @@ type zeros struct{}
 func (zeros) Read(p []byte) (int, error) { return copy(p, bytes.Repeat([]byte("0"), len(p))), nil }
 
 func TestRTFUnreadable(t *testing.T) {
-	for _, content := range []string{"", `{\rt`, `{\html1 }`, "Text", ` {\rtf1 }`} {
+	for _, content := range []string{"", `{\rt`, `{\html1 }`, "Text", `x {\rtf1 }`} {
 		if got, err := office.RTF(strings.NewReader(content)); !errors.Is(err, office.ErrUnreadable) {
 			t.Errorf("%q: %q, %v", content, got, err)
 		}

@@ -48,6 +48,8 @@ func text(r io.ReaderAt, size int64, media string, unpacked int64) (string, erro
 	switch {
 	case strings.HasSuffix(media, flatXML):
 		d.read(tokens(io.NewSectionReader(r, 0, size), &unpacked), open, nil)
+	case media == "text/rtf":
+		return RTF(io.NewSectionReader(r, 0, size))
 	case media == word2006, media == word2003, media == excel2003:
 		d.read(tokens(io.NewSectionReader(r, 0, size), &unpacked), prose, nil)
 	default:

@@ -10,6 +10,9 @@ import (
 	"strings"
 )
 
+// Outlook is the media type of messages of Outlook.
+const Outlook = "application/vnd.ms-outlook"
+
 const (
 	// maxDescribed is how much is unpacked to tell the type of a document, in bytes.
 	maxDescribed = 4 << 20
@@ -44,9 +47,11 @@ func Type(r io.ReaderAt, size int64, head []byte) string {
 			return a.media()
 		}
 	case bytes.HasPrefix(head, []byte("\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1")):
-		for _, name := range streams(r) {
-			if media := compoundTypes[name]; media != "" {
-				return media
+		c := openCompound(r, 4*maxDirectory)
+		root := c.in(c.entry(0))
+		for _, t := range compoundTypes {
+			if root[t.stream] != nil {
+				return t.media
 			}
 		}
 	case bytes.HasPrefix(bytes.TrimLeft(head, "\xef\xbb\xbf\r\n\t "), []byte(`{\rtf`)):
@@ -151,7 +156,10 @@ func flat(head []byte) string {
 }
 
 // compoundTypes are the types of compound files by a stream that only they have.
-var compoundTypes = map[string]string{
-	"__properties_version1.0": "application/vnd.ms-outlook", "WordDocument": "application/msword", "Workbook": "application/vnd.ms-excel",
-	"Book": "application/vnd.ms-excel", "PowerPoint Document": "application/vnd.ms-powerpoint",
+var compoundTypes = []struct{ stream, media string }{
+	{fixedLength, Outlook},
+	{"WordDocument", "application/msword"},
+	{"Workbook", "application/vnd.ms-excel"},
+	{"Book", "application/vnd.ms-excel"},
+	{"PowerPoint Document", "application/vnd.ms-powerpoint"},
 }

@@ -108,7 +108,7 @@ func class(s Source) string {
 		return images
 	case inspect.Paged(s.ContentType, s.Size):
 		return "words " + s.ContentType
-	case office.Is(media) && s.Size <= maxSource:
+	case (office.Is(media) || engine.ReadsOld(media)) && s.Size <= maxSource:
 		return laidOut
 	}
 	return ""
@@ -291,6 +291,9 @@ func officeText(s Source) ([]byte, error) {
 // wordText returns the text of a text or an e-mail, in pages if it is laid out on pages.
 func wordText(s Source) ([]byte, error) {
 	words, err := inspect.Words(s.Content, s.ContentType, maxWords)
+	if errors.Is(err, office.ErrUnreadable) {
+		return nil, fmt.Errorf("%w: %w", engine.ErrUnreadable, err)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -244,7 +244,8 @@ func flatFiles() []File {
 		fileOf("another XML", "a.xml", "text/xml; charset=utf-8", `<?xml version="1.0"?><x:stylesheet xmlns:x="x" xmlns:w="`+wordNS+`">Andersquitte</x:stylesheet>`, "Andersquitte", "stylesheet"),
 		fileOf("a web page in one file", "a.mht", "message/rfc822", "MIME-Version: 1.0\r\n"+multipart("related", "bb", "Content-Type: text/html; charset=utf-8\r\nContent-Location: file:///a.htm\r\n\r\n<p>Netz<b>quitte</b></p>"), "Netzquitte").without("Content-Location"),
 		fileOf("a web page as a workbook", "a.xls", "text/html; charset=utf-8", "<html><table><tr><td>Webquitte</td></tr></table></html>", "Webquitte").without("td"),
-		fileOf("a letter in RTF as a text", "a.txt", "text/rtf", `{\rtf1\ansi Brief\par}`).without("rtf1"),
+		fileOf("a letter in RTF as a text", "a.txt", "text/rtf", `{\rtf1\ansi\ansicpg1252{\fonttbl{\f0 Arial;}}\f0 Sehr geehrter Herr M\'fcllerquitte, K\u252?ndigung\par}`, "Müllerquitte", "Kündigung").without("Arial"),
+		fileOf("a letter in RTF as one of Word", "a.doc", "text/rtf", "\r\n"+`{\rtf1\ansi Wortquitte\par}`, "Wortquitte").without("rtf1"),
 	}
 }
 
@@ -267,6 +268,10 @@ func compoundFiles() []File {
 		fileOf("a workbook with documents", "a.xls", "application/vnd.ms-excel", with(append(many, "Workbook")...)),
 		fileOf("an old presentation", "a.ppt", "application/vnd.ms-powerpoint", with("PowerPoint Document", "Pictures")),
 		fileOf("an e-mail of Outlook", "a.msg", "application/vnd.ms-outlook", with("__properties_version1.0", "__substg1.0_1000001F", "__attach_version1.0_#00000000/__substg1.0_3701000D/WordDocument")),
+		fileOf("an e-mail of Outlook with a text", "a.txt", "application/vnd.ms-outlook", string(Compound(map[string][]byte{
+			"__properties_version1.0": make([]byte, 32), "__substg1.0_0037001F": []byte(utf16Text("Betreffquitte")[2:]), "__substg1.0_1000001F": []byte(utf16Text("Nachrichtquitte")[2:]),
+			"__attach_version1.0_#00000000/__properties_version1.0": nil, "__attach_version1.0_#00000000/__substg1.0_3707001F": []byte(utf16Text("Anhang.pdf")[2:]),
+		})), "Betreffquitte", "Anhang.pdf", "Nachrichtquitte"),
 		fileOf("another compound file", "a.doc", "application/x-ole-storage", with("Contents", "ObjectPool/1/WordDocument")),
 	}
 }

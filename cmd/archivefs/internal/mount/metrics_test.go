@@ -25,7 +25,7 @@ func rows(all []metrics.Family, name string) (text string) {
 func TestUploadsAreCountedOnce(t *testing.T) {
 	waits := fs.UploadInfo{State: fs.StatePending}
 	s := fs.Status{Uploads: fs.UploadStatus{Sending: 1, List: []fs.UploadInfo{waits, {State: "failed"}, waits, waits}}}
-	if got, want := rows(mountFamilies(&s), "archivefs_uploads"), "pending 2;failed 1;sending 1;"; got != want {
+	if got, want := rows(mountFamilies(&s), "archivefs_uploads"), "failed 1;pending 2;sending 1;"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
