@@ -26,7 +26,7 @@ const clients = 4
 const lookedAt = 25
 
 // engines are the programs with which the service reads documents.
-var engines = []string{"catdoc", "catppt", "pdfinfo", "pdftoppm", "pdftotext", "soffice", "tesseract", "xls2csv"}
+var engines = []string{"catdoc", "catppt", "pdfinfo", "pdftoppm", "pdftotext", "soffice", "tesseract", "tiff2pdf", "xls2csv"}
 
 // round is what was measured while clients uploaded, and a while after that.
 type round struct {
