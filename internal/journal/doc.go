@@ -16,6 +16,12 @@
 // such place only the entries before the first broken one count. A broken entry below that place is damage: the
 // others count all the same, and Options.Damaged is told.
 //
+// # What a sync that fails leaves
+//
+// What was not durable by then in the segment, and all that follows, is lost: who waits for it gets the error, and the
+// next segment says where the entries before it end that count. The owner appends anew what it needs of that (Log.Lost,
+// Options.Move). Until it has, no segment is used again that may have an earlier one.
+//
 // # Room
 //
 // The owner of the entries says of each when nothing needs it any more (Release). Segments become free in the order
