@@ -31,7 +31,7 @@ func (v *verifying) pages(ctx context.Context, r store.Reference) error {
 	if has == 0 || has == r.Fewest && has == r.Most {
 		return nil
 	}
-	text := fmt.Sprintf("it has %d pages, and documents say %d to %d", has, r.Fewest, r.Most)
+	text := fmt.Sprintf("it has %d pages, and documents say %s", has, span(r.Fewest, r.Most))
 	if v.SetPages != nil {
 		if err := v.SetPages(ctx, r.Digest, has); err != nil {
 			return err
@@ -42,6 +42,14 @@ func (v *verifying) pages(ctx context.Context, r store.Reference) error {
 		text += "; corrected"
 	}
 	return v.about(ctx, Pages, r.Digest, text)
+}
+
+// span is a number, or the least and the greatest.
+func span[N int | int64](least, greatest N) string {
+	if least == greatest {
+		return fmt.Sprint(least)
+	}
+	return fmt.Sprintf("%d to %d", least, greatest)
 }
 
 // sought is a content that is read at any place, by one goroutine.

@@ -341,7 +341,7 @@ func (v *verifying) content(ctx context.Context, r store.Reference) error {
 	case sum != "" && sum != r.Digest:
 		return v.about(ctx, Damaged, r.Digest, fmt.Sprintf("its %d bytes have another SHA-256: %s", size, sum))
 	case r.Documents > 0 && (r.Smallest != size || r.Largest != size):
-		return v.about(ctx, Size, r.Digest, fmt.Sprintf("it has %d bytes, and documents say %d to %d", size, r.Smallest, r.Largest))
+		return v.about(ctx, Size, r.Digest, fmt.Sprintf("it has %d bytes, and documents say %s", size, span(r.Smallest, r.Largest)))
 	}
 	return v.pages(ctx, r)
 }

@@ -181,7 +181,7 @@ func TestPagesAreCorrected(t *testing.T) {
 			result, text := looked(care.Verification{})
 			wantFindings(t, text, result, 0)
 			o.spoil("UPDATE document SET pages = 1 WHERE name = '" + name + "'")
-			found := "pages: content " + digestOf(content) + ": it has 3 pages, and documents say 1 to 1"
+			found := "pages: content " + digestOf(content) + ": it has 3 pages, and documents say 1"
 			if result, text := looked(care.Verification{}); !inBucket {
 				wantFindings(t, text, result, 1, found, "document 5: Neu/"+name)
 			}
