@@ -90,6 +90,7 @@ func (m *message) write(s storage, depth int) {
 
 // named is a name with its address, unless that is one of Exchange, which says nothing.
 func named(name, address string) string {
+	name, address = strings.TrimSpace(name), strings.TrimSpace(address)
 	switch {
 	case address == "", address == name, strings.HasPrefix(address, "/"):
 		return name

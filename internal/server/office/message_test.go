@@ -101,7 +101,7 @@ var messages = map[string]struct {
 	},
 	"receivers": {
 		map[string]storage{
-			"": usual(storage{"5D01": "anna.s@lieferant.example", "0C1F": "/O=EXCHANGE/CN=ANNA", "0E03": "nicht dies"}), first(recipient): {"3001": "Muster GmbH", "39FE": "a@muster.example", 0x0c150003: 1},
+			"": usual(storage{"5D01": "anna.s@lieferant.example", "0C1F": "/O=EXCHANGE/CN=ANNA", "0E03": "nicht dies"}), first(recipient): {"3001": "Muster GmbH", "39FE": "a@muster.example  ", 0x0c150003: 1},
 			second(recipient): {"3001": "Eve", "3003": "/O=EXCHANGE/CN=EVE", 0x0c150003: 2}, fmt.Sprintf(recipient, 2): {"3001": "b@muster.example", "3003": "b@muster.example", 0x0c150003: 1},
 		},
 		"From: Anna Schmidt <anna.s@lieferant.example>\nTo: Muster GmbH <a@muster.example>, b@muster.example\nCc: Eve\n" + usualHeader[strings.Index(usualHeader, "Date"):] + "\n\n",
