@@ -115,22 +115,39 @@ const (
 // limit the address space, or take away the network, does without.
 const bounded = `ulimit -c 0; ulimit -v "$1" 2>/dev/null; ulimit -f "$2"; ulimit -t "$3" || exit; shift 3; exec "$@"`
 
-// modest is the beginning of a command that has no network and a low priority, as far as that is permitted.
-var modest = sync.OnceValue(func() (words []string) {
-	for _, part := range [][]string{{"unshare", "-rn"}, {"nice", "-n", "10"}} {
-		path, err := exec.LookPath(part[0])
-		if err == nil && exec.Command(path, append(part[1:], "/bin/sh", "-c", ":")...).Run() == nil { //nolint:gosec // ours
-			words = append(append(words, path), part[1:]...)
+// modest and idle are the beginnings of commands that have no network and a low priority, or only what nobody
+// else wants of the processors, as far as that is permitted.
+var (
+	modest = sync.OnceValue(func() []string { return permitted([]string{"unshare", "-rn"}, []string{"nice", "-n", "10"}) })
+	idle   = sync.OnceValue(func() []string { return permitted(modest(), []string{"chrt", "-i", "0"}) })
+)
+
+// permitted joins the beginnings of commands that work here.
+func permitted(beginnings ...[]string) (words []string) {
+	for _, part := range beginnings {
+		if len(part) > 0 && exec.Command(part[0], append(part[1:len(part):len(part)], "/bin/sh", "-c", ":")...).Run() == nil { //nolint:gosec // ours
+			words = append(words, part...)
 		}
 	}
 	return words
-})
+}
+
+// patience is how many times as long a run in the background may take.
+const patience = 5
+
+// background is the key of a context.
+type background struct{}
+
+// Background marks the runs of a context as work that nobody waits for: they get only what nobody else wants
+// of the processors (SCHED_IDLE, sched(7)), and more time.
+func Background(ctx context.Context) context.Context {
+	return context.WithValue(ctx, background{}, true)
+}
 
 // Input is the path by which programs open the document: most accept no descriptor.
 const Input = "/dev/stdin"
 
-// Run runs a program with a document. It returns at most b.Output bytes of its output, and whether that is
-// all of it.
+// Run runs a program with a document. It returns at most b.Output bytes of its output, and whether that is all of it.
 func Run(ctx context.Context, b Bounds, document io.Reader, program string, args ...string) (out []byte, whole bool, err error) {
 	if err := Need(program); err != nil {
 		return nil, false, err
@@ -145,12 +162,16 @@ func Run(ctx context.Context, b Bounds, document io.Reader, program string, args
 		return nil, false, fmt.Errorf("run %s: %w", program, err)
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
+	beginning := modest
+	if ctx.Value(background{}) != nil {
+		beginning, b.Time = idle, b.Time*patience
+	}
 	limited, cancel := context.WithTimeout(ctx, b.Time)
 	defer cancel()
 	answer := &bounds{left: b.Output}
 	words := slices.Concat([]string{
 		"-c", bounded, program, strconv.FormatInt(b.Memory>>10, 10), strconv.Itoa(maxFile), strconv.Itoa(int(b.Processor.Seconds())),
-	}, modest(), []string{program}, args)
+	}, beginning(), []string{program}, args)
 	command := exec.CommandContext(limited, "/bin/sh", words...) //nolint:gosec // the program and its arguments are ours
 	command.Stdin, command.Stdout = file, answer
 	command.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "TMPDIR=" + dir, "LC_ALL=C.UTF-8", "OMP_THREAD_LIMIT=1"}
@@ -227,16 +248,31 @@ func (b *bounds) Write(p []byte) (int, error) {
 const layOut = `cat >document && soffice -env:UserInstallation="file://$PWD/profile" --headless --norestore --nolockcheck \
 	--convert-to pdf document >/dev/null 2>&1 </dev/null && exec cat document.pdf`
 
-// maxPDF is the largest PDF that is made, in bytes.
-const maxPDF = 64 << 20
+const (
+	// maxPDF is the largest PDF that is made, in bytes.
+	maxPDF = 64 << 20
+	// unhurried is how long an office file is first laid out as if in the background, where most take a few seconds.
+	unhurried = 3 * time.Second
+)
 
-// PDF returns the PDF of an office file, laid out by LibreOffice.
+// PDF returns the PDF of an office file, laid out by LibreOffice. It takes so much of the processors that requests would
+// be slower meanwhile. On a machine that has none to spare it is begun anew, with a share of its own.
 func PDF(ctx context.Context, document io.Reader) ([]byte, error) {
 	err := Need("soffice")
 	if err != nil {
 		return nil, err
 	}
-	pdf, whole, err := Run(ctx, Bounds{time.Minute, 2 * time.Minute, 2 << 30, maxPDF}, document, "sh", "-c", layOut)
+	file, done, err := File(document)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	within := Bounds{time.Minute, unhurried, 2 << 30, maxPDF}
+	pdf, whole, err := Run(Background(ctx), within, file, "sh", "-c", layOut)
+	if errors.Is(err, ErrTooSlow) {
+		within.Time = 2 * time.Minute
+		pdf, whole, err = Run(ctx, within, file, "sh", "-c", layOut)
+	}
 	if err == nil && !whole {
 		err = ErrUnreadable
 	}

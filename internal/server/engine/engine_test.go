@@ -84,6 +84,20 @@ func TestRunEndsInTime(t *testing.T) {
 	}
 }
 
+// A run in the background gets only what nobody else wants of the processors.
+func TestRunInTheBackground(t *testing.T) {
+	if !slices.Contains(idle(), "chrt") {
+		t.Skip("this system has no such class")
+	}
+	policy := []string{"-c", "chrt -p $$"}
+	if out, _, err := runs(t, Background(t.Context()), 1000, "sh", policy...); err != nil || !strings.Contains(out, "SCHED_IDLE") {
+		t.Errorf("nobody waits: %q, %v", out, err)
+	}
+	if out, _, err := runs(t, t.Context(), 1000, "sh", policy...); err != nil || strings.Contains(out, "SCHED_IDLE") {
+		t.Errorf("somebody waits: %q, %v", out, err)
+	}
+}
+
 // A program that works for too long is ended by the system, though its wall-clock time is not over.
 func TestRunBoundsTheProcessor(t *testing.T) {
 	within := Usual
