@@ -210,7 +210,7 @@ func (c *Content) localFile(etag string, size int64) (*os.File, string) {
 	if _, err := hex.DecodeString(sum); err != nil {
 		return nil, ""
 	}
-	path := c.local(sum)
+	path := c.local(sum, false)
 	if path == "" {
 		return nil, ""
 	}
@@ -241,7 +241,7 @@ func (d *download) receiveLocal(etag string, size int64) bool {
 	return true
 }
 
-// adoptLocal is Adopt of a content that is in a file of the service; false if it is not.
+// adoptLocal is Adopt of a content that is or will be in a file of the service; false if it is not.
 func (c *Content) adoptLocal(key Key, a Adoption) bool {
 	if c.local == nil {
 		return false
@@ -254,13 +254,11 @@ func (c *Content) adoptLocal(key Key, a Adoption) bool {
 		}
 		size = info.Size()
 	}
-	etag := `"` + a.Sum + `"`
-	f, path := c.localFile(etag, size)
-	if f == nil {
+	path := c.local(a.Sum, true)
+	if path == "" {
 		return false
 	}
-	_ = f.Close() // it was not read
-	v := c.completeVersion(fileName{key: key, size: size, fetched: c.now(), print: a.Print, etag: etag})
+	v := c.completeVersion(fileName{key: key, size: size, fetched: c.now(), print: a.Print, etag: `"` + a.Sum + `"`})
 	v.local = path
 	c.mu.Lock()
 	defer c.unlock()

@@ -78,8 +78,9 @@ type Options struct {
 	// Limit bounds the bytes of all files that are not kept (Content.Keep), running downloads included.
 	Limit int64
 	// Local returns the file in which a service on this machine keeps the content with this SHA-256 (hexadecimal),
-	// empty for none. Such a file never changes, and the service's ETags are these sums. nil for a service elsewhere.
-	Local func(sha256 string) (path string)
+	// empty for none. Such a file never changes, and the service's ETags are these sums. With later, the file need not
+	// be there yet: until then the content is asked for. nil for a service elsewhere.
+	Local func(sha256 string, later bool) (path string)
 	Log   logrus.FieldLogger
 	// Now is the clock, time.Now when nil; Log may be nil too.
 	Now func() time.Time
@@ -100,7 +101,7 @@ type Content struct {
 
 	dir   string
 	limit int64
-	local func(sha256 string) (path string) // nil for a service elsewhere
+	local func(sha256 string, later bool) (path string) // nil for a service elsewhere
 	log   logrus.FieldLogger
 	now   func() time.Time
 	// pause is Options.Sleep.

@@ -36,7 +36,7 @@ type shelf struct {
 	dir   string
 	limit int64
 	// service names the files of a service on this machine; nil for one elsewhere.
-	service func(sum string) string
+	service func(sum string, later bool) string
 }
 
 func newShelf(t testing.TB, limit int64) *shelf {

@@ -21,12 +21,20 @@ type store struct {
 func (s *shelf) local(t *testing.T) *store {
 	t.Helper()
 	st := &store{t, t.TempDir()}
-	s.service = st.file
+	s.service = st.local
 	s.restart()
 	return st
 }
 
 func (st *store) file(sum string) string { return filepath.Join(st.dir, sum) }
+
+func (st *store) local(sum string, later bool) string {
+	path := st.file(sum)
+	if _, err := os.Stat(path); err != nil && later {
+		return ""
+	}
+	return path
+}
 
 // keep has the service keep data, and returns their sum.
 func (st *store) keep(data string) (sum string) {
@@ -102,7 +110,7 @@ func TestAdoptingWhatTheServiceKeeps(t *testing.T) {
 	s.wantUsage(1, 3)
 	st := &store{t, t.TempDir()}
 	st.keep("old")
-	s.service = st.file
+	s.service = st.local
 	s.restart() // what is kept twice goes
 	s.wantUsage(0, 0)
 	path := filepath.Join(t.TempDir(), "data")

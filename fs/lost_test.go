@@ -15,7 +15,7 @@ func TestALostContentIsRequestedOnce(t *testing.T) {
 	o := newOffice(t, nil)
 	const text = "%PDF-1.4 one %%EOF"
 	o.put(t, o.bills, "Rechnung 1.pdf", text)
-	must(t, os.Remove(o.ContentFile(fmt.Sprintf("%x", sha256.Sum256([]byte(text))))))
+	must(t, os.Remove(o.ContentFile(fmt.Sprintf("%x", sha256.Sum256([]byte(text))), false)))
 	m := o.mount(t, nil)
 	wantNames(t, m.path("Muster GmbH", "Rechnungen"), "Rechnung 1.pdf")
 	_, err := os.ReadFile(m.path("Muster GmbH", "Rechnungen", "Rechnung 1.pdf"))

@@ -13,6 +13,7 @@ import (
 	fusefs "github.com/hanwen/go-fuse/v2/fs"
 	"github.com/hanwen/go-fuse/v2/fuse"
 
+	"github.com/archivefs/archivefs/fs/internal/node"
 	"github.com/archivefs/archivefs/internal/fusectl"
 )
 
@@ -95,7 +96,7 @@ func (f *FileSystem) mountOptions() fuse.MountOptions {
 	o := fuse.MountOptions{
 		AllowOther: f.opts.AllowOther,
 		FsName:     cmp.Or(f.opts.MountSource, f.opts.Source), Name: "archivefs",
-		MaxWrite:                1 << 20,
+		MaxWrite:                node.MaxWrite,
 		MaxBackground:           64,
 		MaxInflightRequestBytes: 64 << 20,
 		MaxStackDepth:           2,

@@ -49,10 +49,10 @@ type contents interface {
 }
 
 // ContentFile returns the file of a content, for readers on this machine: it never changes, and is
-// removed when nothing refers to the content any more. Empty if contents are elsewhere.
-func (s *Server) ContentFile(digest string) string {
+// removed when nothing refers to the content any more. With later, the file may be made later. Empty if contents are elsewhere.
+func (s *Server) ContentFile(digest string, later bool) string {
 	if files, ok := s.vault.contents.(*blob.Files); ok {
-		return files.File(digest)
+		return files.File(digest, later)
 	}
 	return ""
 }

@@ -41,6 +41,7 @@ type content struct {
 	saw     func(error) error // Spool.saw
 	log     logrus.FieldLogger
 	most    int64 // up to which length in bytes the bytes lie in the journal
+	early   bool  // the disk is to begin early to write a file
 
 	mu sync.Mutex
 	// size is in bytes. It is read without mu, too.
@@ -54,10 +55,10 @@ type content struct {
 	moved journal.Pos // +checklocks:mu
 	// resized is the last entry that said the length in the journal; 0 if none of this run did.
 	resized journal.Pos // +checklocks:mu
-	// begun is up to where the disk was told to begin to write the file.
-	begun int64 // +checklocks:mu
-	// written is up to where something was written, and announced what it was when the length was last
-	// set beyond it.
+	// begun is up to where the disk was told to begin to write the file, and beginning says that it is being told.
+	begun     int64 // +checklocks:mu
+	beginning atomic.Bool
+	// written is up to where something was written, and announced what it was when the length was last set beyond it.
 	written   int64 // +checklocks:mu
 	announced int64 // +checklocks:mu
 	// sealed says that the bytes do not change.
@@ -231,8 +232,7 @@ type underLock struct{ c *content }
 // +checklocksignore
 func (r underLock) ReadAt(p []byte, off int64) (int, error) { return r.c.readLogged(p, off) }
 
-// writeAt writes, and counts what it wrote. The error is errSealed, or ENOSPC when there is no
-// room for all of p.
+// writeAt writes, and counts what it wrote. The error is errSealed, or ENOSPC when there is no room for all of p.
 func (c *content) writeAt(p []byte, off int64) (int, error) {
 	if err := c.acquire(); err != nil {
 		return 0, err
@@ -282,9 +282,11 @@ func (c *content) put(p []byte, off int64) (int, error) {
 	c.changes++
 	c.lost = false
 	n, err := f.WriteAt(p, off)
-	if end := off + int64(n); end-c.begun >= stretch {
-		durable.BeginSync(f, c.begun, end-c.begun)
-		c.begun = end
+	if c.early && off+int64(n)-c.begun >= stretch && c.beginning.CompareAndSwap(false, true) {
+		go func() {
+			c.beginSync()
+			c.beginning.Store(false)
+		}()
 	}
 	return n, err
 }

@@ -43,19 +43,19 @@ type Options struct {
 	Now func() time.Time
 	// Sleep waits for d or until ctx is done, whose error it then returns; nil for a timer.
 	Sleep func(ctx context.Context, d time.Duration) error
-	// LateBy is how long after the end of a request that was not answered in time, or was cut
-	// off by the end of the program, the archive may still take what it brought. Until then it
-	// is looked for and not sent again.
+	// LateBy is how long after the end of a request that was not answered in time, or was cut off by the end of the
+	// program, the archive may still take what it brought. Until then it is looked for and not sent again.
 	LateBy time.Duration
 	// RetryFor is how long Deliver repeats what ended in doubt, counted from that end.
 	RetryFor time.Duration
 	// Boot names the run of the machine: what was written in another one without a sync is not
 	// trusted. Empty for what the system says; where it says nothing everything is synced.
 	Boot string
+	// Early has the disk begin to write a large file while a program writes it, because its close waits for the disk.
+	Early bool
 	// JournalSize is the size of each file of the journal, in bytes; 0 for 16 MiB.
 	JournalSize int64
-	// Fault is asked at every Point whether the transition fails there; nil for never. It
-	// must not call the spool.
+	// Fault is asked at every Point whether the transition fails there; nil for never. It must not call the spool.
 	Fault func(Point) error
 }
 

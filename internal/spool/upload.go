@@ -22,8 +22,7 @@ const dataPrefix = "data-"
 // ErrRemoved says that an upload was forgotten by Remove.
 var ErrRemoved = errors.New("the upload was removed")
 
-// Upload is a file in the spool: what it is, and how far it got. Its methods can be called by
-// several goroutines.
+// Upload is a file in the spool: what it is, and how far it got. Its methods can be called by several goroutines.
 type Upload struct {
 	spool   *Spool
 	id      string
@@ -54,7 +53,7 @@ type Upload struct {
 func newUpload(s *Spool, r Record) *Upload {
 	u := &Upload{
 		spool: s, id: r.ID, log: s.log.WithField("upload", r.ID), turn: make(chan struct{}, 1),
-		content: content{id: r.ID, path: filepath.Join(s.dir, dataPrefix+r.ID), journal: s.journal, budget: &s.budget, saw: s.saw, most: s.opts.JournalSize / logPart, sealed: !r.State.Written()},
+		content: content{id: r.ID, path: filepath.Join(s.dir, dataPrefix+r.ID), journal: s.journal, budget: &s.budget, saw: s.saw, most: s.opts.JournalSize / logPart, early: s.opts.Early, sealed: !r.State.Written()},
 	}
 	u.content.log = u.log
 	u.rec.Store(&r)
@@ -77,10 +76,9 @@ func (u *Upload) Sent() int64 { return u.sent.Load() }
 // Removed reports whether Remove has forgotten it.
 func (u *Upload) Removed() bool { return u.removed.Load() }
 
-// Update changes descriptive fields by edit. Changes of fields that the spool owns do not count.
-// What an upload asks of the archive cannot change while it is being sent, nor after
-// (*StateError). The change is durable; before the first Sync or transition it survives an end of
-// the program only. After Remove it lasts as long as the upload is open.
+// Update changes descriptive fields by edit. Changes of fields that the spool owns do not count. What an upload asks of
+// the archive cannot change while it is being sent, nor after (*StateError). The change is durable; before the first
+// Sync or transition it survives an end of the program only. After Remove it lasts as long as the upload is open.
 //
 // No lock is held during edit. It runs again when the record has changed meanwhile, so all
 // that it does is to change the record that it is given.
@@ -293,8 +291,7 @@ func (u *Upload) WriteAt(p []byte, off int64) (int, error) {
 	return n, err
 }
 
-// Truncate sets the length of the data in bytes; what is added reads as zeros. It fails
-// as WriteAt does.
+// Truncate sets the length of the data in bytes; what is added reads as zeros. It fails as WriteAt does.
 func (u *Upload) Truncate(size int64) error {
 	if size < 0 {
 		return fmt.Errorf("truncate to %d: %w", size, syscall.EINVAL)

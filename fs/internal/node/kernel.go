@@ -74,6 +74,9 @@ const keepSize = time.Hour
 
 const blockSize = 512 // unit of st_blocks (stat(2))
 
+// MaxWrite is how much the kernel writes at a time, in bytes.
+const MaxWrite = 1 << 20
+
 // fill writes a file's attributes and returns their timeout.
 func (k *Kernel) fill(f *staging.File, out *fuse.Attr) time.Duration {
 	out.Ino = f.Ino
@@ -82,6 +85,9 @@ func (k *Kernel) fill(f *staging.File, out *fuse.Attr) time.Duration {
 	modified, changed := f.Times()
 	out.SetTimes(&modified, &modified, &changed)
 	out.Blksize = 4096
+	if f.Pending() != nil {
+		out.Blksize = MaxWrite // programs write so much at a time
+	}
 	exact, known := k.fillSize(f, out)
 	switch {
 	case f.Pending() != nil, known && !exact:

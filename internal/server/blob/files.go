@@ -173,15 +173,22 @@ func (f *Files) Open(_ context.Context, digest string) (io.ReadSeekCloser, error
 }
 
 // File returns the path of a content's file, which never changes while it exists, and makes the file of one that only
-// the journal has; empty if there is none.
-func (f *Files) File(digest string) string {
+// the journal has, unless later is set: then the file may come with the next checkpoint. Empty if there is none.
+func (f *Files) File(digest string, later bool) string {
 	if !valid(digest) {
 		return ""
 	}
-	if _, logged := f.inLog(digest); logged && f.unlog(digest) != nil {
+	path := f.path(digest)
+	_, logged := f.inLog(digest)
+	switch {
+	case !logged && later:
+		if _, err := os.Stat(path); err != nil {
+			return ""
+		}
+	case logged && !later && f.unlog(digest) != nil:
 		return ""
 	}
-	return f.path(digest)
+	return path
 }
 
 // OpenPart is Open: reading a part of a file costs no more than the part.

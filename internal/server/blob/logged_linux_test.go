@@ -104,7 +104,15 @@ func TestContentsThatOnlyTheLogHas(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantMissing(t, files, gone)
-	if path := files.File(digest(placed)); path != contentFile(dir, placed) {
+	for content, want := range map[string]string{placed: contentFile(dir, placed), gone: ""} {
+		if path := files.File(digest(content), true); path != want {
+			t.Errorf("the file will be %q, want %q", path, want)
+		}
+	}
+	if found := walk(t, files, time.Now().Add(time.Hour)); len(found) != 0 {
+		t.Errorf("there already are files of %q", found)
+	}
+	if path := files.File(digest(placed), false); path != contentFile(dir, placed) {
 		t.Errorf("the file is %q", path)
 	}
 	if found := walk(t, files, time.Now().Add(time.Hour)); !slices.Equal(found, []string{digest(placed)}) {

@@ -37,7 +37,7 @@ type session struct {
 	fs       *fs.FileSystem
 	spool    *spool.Spool
 	client   *apiclient.Client
-	local    func(sha256 string) (path string) // the embedded service's file of a content; nil for another service
+	local    func(sha256 string, later bool) (path string) // the embedded service's file of a content; nil for another service
 	dirs     *config.Dirs
 	identity string       // to which dirs are bound
 	known    *cache.Known // nil for the embedded service
@@ -126,7 +126,7 @@ func (s *session) open(ctx context.Context) error {
 		Dir: mounted.SpoolOf(s.dirs.State), Receipts: mounted.ReceiptsOf(s.dirs.State),
 		Budget: s.settings.SpoolSize, Reserve: s.settings.KeepFree, MakeRoom: s.roomMaker(o.Content), DiskFailed: diskFailed,
 		Log: s.log, RetryFor: o.RetryFor, LateBy: s.settings.Client.Stall, Fault: mounted.SpoolFault(), Boot: mounted.MachineRun(),
-		JournalSize: mounted.JournalSize(), Sleep: s.client.Sleep,
+		JournalSize: mounted.JournalSize(), Sleep: s.client.Sleep, Early: o.Async,
 	}); err != nil {
 		return fmt.Errorf("open spool: %w", err)
 	}
