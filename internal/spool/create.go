@@ -98,10 +98,9 @@ func (g *ids) next(now time.Time) string {
 	return strings.Repeat("0", max(0, idLength-len(s))) + s
 }
 
-// sameName reports whether a document listed under one name may be the one sent under the
-// other. A service can change a name a little (case, white space, the Unicode form, an
-// extension of its own). To take too many documents for possible ones is safe: the name alone
-// decides nothing.
+// sameName reports whether a document listed under one name may be the one sent under the other. A service can change a
+// name a little (case, white space, the Unicode form, an extension of its own). To take too many documents for possible
+// ones is safe: the name alone decides nothing.
 func sameName(a, b string) bool {
 	l := likenessOf(a)
 	return l.matches(b)

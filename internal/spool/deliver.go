@@ -14,8 +14,7 @@ import (
 	"github.com/archivefs/archivefs/archive"
 )
 
-// Archive is what Deliver needs of the archive service. Errors are judged by their
-// archive.Kind.
+// Archive is what Deliver needs of the archive service. Errors are judged by their archive.Kind.
 type Archive interface {
 	// Upload sends a new document and returns its id, 0 when the answer lacks it.
 	Upload(ctx context.Context, up archive.Upload, body archive.Blob) (archive.ID, error)
@@ -31,13 +30,11 @@ type Archive interface {
 	UploadedWith(ctx context.Context, doc archive.ID) ([]archive.ID, error)
 }
 
-// Baseline returns the documents of the upload's folder as known before it is sent: all of
-// them, without a filter; nil where they are not known. It may answer from memory; what it
-// lacks costs looks, never a second document.
+// Baseline returns the documents of the upload's folder as known before it is sent: all of them, without a filter; nil
+// where they are not known. It may answer from memory; what it lacks costs looks, never a second document.
 type Baseline func(context.Context) ([]*archive.Document, error)
 
-// errNotArrived is part of the error when the service answered looks that did not show what
-// was sent.
+// errNotArrived is part of the error when the service answered looks that did not show what was sent.
 var errNotArrived = errors.New("it did not arrive")
 
 // Unanswered reports whether err says that an upload waits because a service that answers
@@ -57,10 +54,9 @@ var (
 	errDamaged  = errors.New("its data is damaged: it is not what was written")
 )
 
-// Deliver sends a committed upload, or finishes one that was being sent. It returns when the
-// upload is confirmed, with the document's id (0 when the service does not tell), or failed,
-// with an error that wraps the service's *archive.Error. Without a baseline (nil) the folder
-// is listed.
+// Deliver sends a committed upload, or finishes one that was being sent. It returns when the upload is confirmed, with
+// the document's id (0 when the service does not tell), or failed, with an error that wraps the service's
+// *archive.Error. Without a baseline (nil) the folder is listed.
 //
 // A request that has begun goes on when ctx ends; it is only not repeated. A second Deliver of
 // the same upload waits for the first and returns the same.
@@ -130,8 +126,7 @@ func Continue(u, earlier *Upload) error {
 	})
 }
 
-// delivery is one call of Deliver, the only one at work on its upload: its attempts, and what
-// the service answered.
+// delivery is one call of Deliver, the only one at work on its upload: its attempts, and what the service answered.
 type delivery struct {
 	u        *Upload
 	a        Archive
@@ -353,8 +348,7 @@ func (d *delivery) awaitLate(ctx context.Context, doc archive.ID) error {
 	return d.u.spool.SyncRemovals()
 }
 
-// lateReplacement is how long a replacement of the document that was not answered, or was cut
-// off, may still arrive.
+// lateReplacement is how long a replacement of the document that was not answered, or was cut off, may still arrive.
 func (s *Spool) lateReplacement(doc archive.ID) (left time.Duration) {
 	if began, crashed := s.crashed[doc]; crashed {
 		left = max(0, began.Add(s.opts.LateBy).Sub(s.opts.Now()))
@@ -512,9 +506,8 @@ func (d *delivery) others(ctx context.Context, id archive.ID) []archive.ID {
 	return ids
 }
 
-// confirmed makes the upload confirmed. The archive has it, so an error of this disk is no
-// error of the delivery: the next run looks, and finds it. The record is synced only when it
-// stays; else Remove follows, which is durable.
+// confirmed makes the upload confirmed. The archive has it, so an error of this disk is no error of the delivery: the
+// next run looks, and finds it. The record is synced only when it stays; else Remove follows, which is durable.
 func (d *delivery) confirmed(id archive.ID) {
 	u := d.u
 	u.mu.Lock()
@@ -541,9 +534,8 @@ func (s *Spool) receipt(u *Upload, others []archive.ID) {
 	}
 }
 
-// fail ends the delivery with err: the upload is failed, or stays in the queue. doubtful
-// says that something was sent that may have arrived, or still may, so that it is looked
-// for before anything is sent again.
+// fail ends the delivery with err: the upload is failed, or stays in the queue. doubtful says that something was sent
+// that may have arrived, or still may, so that it is looked for before anything is sent again.
 func (d *delivery) fail(ctx context.Context, err error, doubtful bool) error {
 	d.log.Infof("not archived: %v", err)
 	queued := d.patience.policy.Queue && (waits(err) || ctx.Err() != nil)
@@ -589,9 +581,8 @@ func (d *delivery) syncLocked() {
 	}
 }
 
-// waits reports whether an upload that failed with err is worth another attempt later: the
-// service is away or refuses the credentials, or the spool's disk is full. Then the document
-// is not at fault.
+// waits reports whether an upload that failed with err is worth another attempt later: the service is away or refuses
+// the credentials, or the spool's disk is full. Then the document is not at fault.
 func waits(err error) bool {
 	return !errors.Is(err, errUndecided) && (archive.Away(err) || archive.KindOf(err) == archive.KindUnauthorized || errors.Is(err, syscall.ENOSPC))
 }

@@ -119,8 +119,7 @@ func (s *Spool) tryDisk() error {
 	return errors.Join(err, s.fault(PointSync), f.Sync(), f.Close(), os.Remove(f.Name()))
 }
 
-// Point names a place between two steps of a transition, where a test makes the program
-// or the disk fail.
+// Point names a place between two steps of a transition, where a test makes the program or the disk fail.
 type Point string
 
 // The points, in the order in which a file passes them.

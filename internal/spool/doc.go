@@ -28,10 +28,9 @@
 // state.go has what follows from each state, and the table of transitions; docs/ARCHITECTURE.md ("The states of a
 // written file") has both, too.
 //
-// An upload is volatile until somebody is told that it is safe, or it might be kept: nothing of
-// it is synced, and its record says so. In another run of the machine it is
-// unusable and never sent, because what a crash left may be older than what was sent. From the record that makes it
-// durable on every record is.
+// An upload is volatile until somebody is told that it is safe, or it might be kept: nothing of it is synced, and its
+// record says so. In another run of the machine it is unusable and never sent, because what a crash left may be older
+// than what was sent. From the record that makes it durable on every record is.
 //
 // An upload that was not closed when the program or the machine stopped is not complete: it comes back as failed or
 // lost, and is never sent by itself. One that was recalled from the queue and not changed since is complete and still
@@ -40,18 +39,15 @@
 //
 // # Exactly once
 //
-// Before the first byte is sent, the record says which external id is the idempotency key, and
-// which documents of that name the folder had (the baseline). After an end in doubt Deliver
-// looks in the folder, and repeats, with the same key, only what several looks over some time do
-// not show. What cannot be decided is failed, with the reason, and never sent again without a
-// look.
-// docs/ARCHITECTURE.md ("Look before repeat", "What is certain, on which service") has the
+// Before the first byte is sent, the record says which external id is the idempotency key, and which documents of that
+// name the folder had (the baseline). After an end in doubt Deliver looks in the folder, and repeats, with the same
+// key, only what several looks over some time do not show. What cannot be decided is failed, with the reason, and never
+// sent again without a look. docs/ARCHITECTURE.md ("Look before repeat", "What is certain, on which service") has the
 // rules and their limits.
 //
 // # Locks
 //
-// The order is Upload.mu (one transition at a time, held while its record is written), content.mu
-// (the bytes), content.files (the descriptor), then all others, under which nothing is locked. The archive, and what
-// Update and CommitAs are given, are called without any of them, Options.Fault, Options.MakeRoom and Options.DiskFailed
-// with.
+// The order is Upload.mu (one transition at a time, held while its record is written), content.mu (the bytes),
+// content.files (the descriptor), then all others, under which nothing is locked. The archive, and what Update and
+// CommitAs are given, are called without any of them, Options.Fault, Options.MakeRoom and Options.DiskFailed with.
 package spool

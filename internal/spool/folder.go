@@ -17,9 +17,8 @@ type FolderMaker interface {
 	Make(ctx context.Context) (archive.ID, error)
 }
 
-// CreateFolder queues a folder to be made, with the descriptive fields of r. It is durable
-// when CreateFolder returns. doubtful says that the service was asked for it already and
-// may have made it.
+// CreateFolder queues a folder to be made, with the descriptive fields of r. It is durable when CreateFolder returns.
+// doubtful says that the service was asked for it already and may have made it.
 func (s *Spool) CreateFolder(r Record, doubtful bool) (*Upload, error) {
 	r = s.fresh(r)
 	r.State, r.Directory = Queued.of(&r), true
@@ -33,9 +32,8 @@ func (s *Spool) CreateFolder(r Record, doubtful bool) (*Upload, error) {
 	return u, nil
 }
 
-// DeliverFolder makes a queued folder, or finishes one that was being made, and returns
-// its id. A folder of that name that is there by then is taken for it: nobody wants two of a
-// name in one place. It ends as Deliver does.
+// DeliverFolder makes a queued folder, or finishes one that was being made, and returns its id. A folder of that name
+// that is there by then is taken for it: nobody wants two of a name in one place. It ends as Deliver does.
 func DeliverFolder(ctx context.Context, u *Upload, m FolderMaker, p Policy) (archive.ID, error) {
 	return deliver(ctx, u, p, onSend, func(d *delivery) (archive.ID, error) {
 		d.looks = func(ctx context.Context) verdict {

@@ -10,8 +10,7 @@ import (
 	"github.com/archivefs/archivefs/archive"
 )
 
-// verdict is what a look at the archive shows. The zero value says that what was sent is
-// not there.
+// verdict is what a look at the archive shows. The zero value says that what was sent is not there.
 type verdict struct {
 	found bool
 	id    archive.ID
@@ -19,8 +18,7 @@ type verdict struct {
 	err   error        // why nothing could be seen
 }
 
-// errUndecided says that it cannot be found out whether the archive has an upload, not by another
-// look either.
+// errUndecided says that it cannot be found out whether the archive has an upload, not by another look either.
 var errUndecided = errors.New("it may be archived already")
 
 // failure is why, by this look, the upload may not be sent again; nil when it is absent. cause
@@ -45,11 +43,10 @@ func joinIDs(ids []archive.ID) string {
 	return strings.Join(texts, " or ")
 }
 
-// findOut looks until it is clear whether what was sent arrived, or patience ends. A document
-// can be listed late, so it is absent only when looks over some time do not show it. Where the
-// service had said that it did not take it, two looks are enough: a proxy may say so after the
-// service took it. The first of them comes at once, because a service that does not even
-// answer that is not waited for.
+// findOut looks until it is clear whether what was sent arrived, or patience ends. A document can be listed late, so it
+// is absent only when looks over some time do not show it. Where the service had said that it did not take it, two
+// looks are enough: a proxy may say so after the service took it. The first of them comes at once, because a service
+// that does not even answer that is not waited for.
 func (d *delivery) findOut(ctx context.Context, cause error) verdict {
 	p := &d.patience
 	p.start()
@@ -219,9 +216,8 @@ func (d *delivery) examine(ctx context.Context, r *Record, doc archive.ID) (like
 	return unclear, nil
 }
 
-// Identify finds which of some documents an upload became that the service confirmed without
-// telling its id: the one whose data show the idempotency key that was made up for it. Its record then has
-// the id. 0 when none is certain.
+// Identify finds which of some documents an upload became that the service confirmed without telling its id: the one
+// whose data show the idempotency key that was made up for it. Its record then has the id. 0 when none is certain.
 func Identify(ctx context.Context, u *Upload, a Archive, docs []archive.ID) archive.ID {
 	id, _ := deliver(ctx, u, Policy{}, onUnlisted, func(d *delivery) (archive.ID, error) {
 		d.a = a
@@ -239,8 +235,7 @@ func Identify(ctx context.Context, u *Upload, a Archive, docs []archive.ID) arch
 	return id
 }
 
-// externalID returns the external id that a document shows, empty when the service shows
-// none or lacks the operation.
+// externalID returns the external id that a document shows, empty when the service shows none or lacks the operation.
 func (d *delivery) externalID(ctx context.Context, doc archive.ID) (string, error) {
 	data, err := d.a.Data(ctx, doc)
 	if archive.KindOf(err) == archive.KindUnsupported {

@@ -15,9 +15,8 @@ type Policy struct {
 	RetryFor time.Duration
 	// Attempts bounds how often the bytes are sent, at least once.
 	Attempts int
-	// Queue keeps an upload that the service cannot take now in the queue: it stays
-	// committed, or sending when it may have arrived, instead of failed. A Retry-After is left
-	// to the owner of the queue then.
+	// Queue keeps an upload that the service cannot take now in the queue: it stays committed, or sending when it may
+	// have arrived, instead of failed. A Retry-After is left to the owner of the queue then.
 	Queue bool
 }
 
@@ -57,8 +56,7 @@ func (p *patience) next() time.Duration {
 	return retry.Backoff{First: firstWait, Longest: longestWait}.After(p.pauses + 1)
 }
 
-// pause waits, longer each time but at most for most, where that is above 0. It is false when
-// ctx is done.
+// pause waits, longer each time but at most for most, where that is above 0. It is false when ctx is done.
 func (p *patience) pause(ctx context.Context, most time.Duration) bool {
 	d := p.next()
 	p.pauses++

@@ -102,8 +102,7 @@ func endLine(f *os.File) error {
 	return err
 }
 
-// add writes a receipt. It is synced a second later: nothing depends on it, so no upload waits
-// for it.
+// add writes a receipt. It is synced a second later: nothing depends on it, so no upload waits for it.
 func (l *receipts) add(r *Record, others []archive.ID) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -154,16 +153,14 @@ func (l *receipts) close() error {
 
 const (
 	// digestAtOnce is up to which length in bytes a content is hashed as it is written. Beyond it, in a file,
-	// content.catchUp hashes in the background: the writer would wait longer for that than for
-	// the disk.
+	// content.catchUp hashes in the background: the writer would wait longer for that than for the disk.
 	digestAtOnce = 4 << 20
 	// digestBehind is how many bytes there must be for that.
 	digestBehind = 1 << 20
 )
 
-// digest is the SHA-256 of the first pos bytes of a file, computed while the file is written
-// from front to back, so that most files need not be read again for it. Guarded by
-// content.mu.
+// digest is the SHA-256 of the first pos bytes of a file, computed while the file is written from front to back, so
+// that most files need not be read again for it. Guarded by content.mu.
 type digest struct {
 	hash hash.Hash
 	pos  int64
@@ -232,8 +229,7 @@ func (d *digest) sum(file io.ReaderAt, size int64) (string, error) {
 	return hex.EncodeToString(d.hash.Sum(nil)), nil
 }
 
-// sumOf returns the SHA-256 of r in hexadecimal, reading at most limit bytes, and how
-// many were read.
+// sumOf returns the SHA-256 of r in hexadecimal, reading at most limit bytes, and how many were read.
 func sumOf(r io.Reader, limit int64) (sum string, n int64, err error) {
 	h := sha256.New()
 	n, err = io.Copy(h, io.LimitReader(r, limit))

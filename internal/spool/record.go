@@ -35,8 +35,7 @@ type Record struct {
 	// Directory says that it is no file but a folder to be made. It has no data.
 	Directory bool       `json:"directory,omitempty"`
 	Folder    archive.ID `json:"folder"`
-	// Within is the upload of the folder that this lies in until that is made; Folder is not
-	// known until then.
+	// Within is the upload of the folder that this lies in until that is made; Folder is not known until then.
 	Within string `json:"within,omitempty"`
 	Inbox  bool   `json:"inbox,omitempty"`
 	// Path is the folder as shown in the mount ("Muster GmbH/Rechnungen"), for people.
@@ -93,8 +92,7 @@ type Record struct {
 	// Refused says that the service said no to what was sent last.
 	Refused  bool `json:"refused,omitempty"`
 	Attempts int  `json:"attempts,omitempty"`
-	// Reason is why it failed, why it still waits, or why the local file was not taken;
-	// printable.
+	// Reason is why it failed, why it still waits, or why the local file was not taken; printable.
 	Reason string `json:"reason,omitempty"`
 	// Document is the document after confirmation, 0 when the service did not tell.
 	Document archive.ID `json:"document,omitempty"`
@@ -168,9 +166,8 @@ func (r *Record) miss() {
 	r.Split, r.Baseline = r.Splits(), nil
 }
 
-// Incomplete reports whether it failed for a reason in the file itself: its writer did not finish
-// it, it could not be written, it visibly lacks its end, or it is empty. Only a commit says that
-// a file is whole, and takes its checksum.
+// Incomplete reports whether it failed for a reason in the file itself: its writer did not finish it, it could not be
+// written, it visibly lacks its end, or it is empty. Only a commit says that a file is whole, and takes its checksum.
 func (r *Record) Incomplete() bool {
 	return r.State.IsFailed() && !r.Directory && (r.SHA256 == "" || r.Size == 0)
 }
@@ -189,8 +186,7 @@ func (r *Record) Lacks() error {
 // inDoubt reports whether the archive may have it from an earlier attempt.
 func (r *Record) inDoubt() bool { return r.State.InFlight() || r.Doubtful }
 
-// WaitsInDoubt reports whether it waits in the queue after it was sent without an answer, and may
-// still arrive.
+// WaitsInDoubt reports whether it waits in the queue after it was sent without an answer, and may still arrive.
 func (r *Record) WaitsInDoubt() bool { return r.State == Delivering && r.Reason != "" }
 
 // Splits reports whether the service may make several documents of it, under other names.

@@ -20,8 +20,7 @@ import (
 // The table of package xattr lists the attributes and who may set them. The types below say where
 // their values are: with a document, in the record of an upload, or with a directory.
 
-// FileAttrs returns the attributes of a file: those in the record of its staged bytes, else those of its
-// document.
+// FileAttrs returns the attributes of a file: those in the record of its staged bytes, else those of its document.
 func FileAttrs(f *File) attrs.Node {
 	if up := f.Pending(); up != nil {
 		return localAttrs{f, up}
@@ -81,8 +80,7 @@ func (f *File) cached() xattr.Cached {
 	return xattr.CachedNot
 }
 
-// keeps reports whether a value of the attribute keep, which was checked, marks something; nil removes
-// it.
+// keeps reports whether a value of the attribute keep, which was checked, marks something; nil removes it.
 func keeps(value []byte) bool {
 	text, _ := xattr.ParseText(value)
 	return text == xattr.KeepOn
@@ -149,8 +147,7 @@ func AddKeyword(ctx context.Context, f *File, word string) error {
 	return attrs.Set(ctx, n, keywordsAttr, xattr.FormatKeywords(append(keywords, word)), 0)
 }
 
-// localAttrs are the attributes of a file whose bytes are staged. They are in its record and go
-// along with the upload.
+// localAttrs are the attributes of a file whose bytes are staged. They are in its record and go along with the upload.
 type localAttrs struct {
 	f  *File
 	up *spool.Upload

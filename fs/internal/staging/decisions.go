@@ -34,10 +34,9 @@ func (s *Area) Send(up *spool.Upload) error {
 	return nil
 }
 
-// retry sends a failed upload again, in the background, and shows it in its folder. An upload that
-// is queued already is tried at once. If its folder failed, that is retried first. Retrying a
-// folder also retries what failed with it. Files with temporary names and empty files are never
-// sent, incomplete ones only with asItIs.
+// retry sends a failed upload again, in the background, and shows it in its folder. An upload that is queued already is
+// tried at once. If its folder failed, that is retried first. Retrying a folder also retries what failed with it. Files
+// with temporary names and empty files are never sent, incomplete ones only with asItIs.
 func (s *Area) retry(up *spool.Upload, asItIs bool) error {
 	r := up.Record()
 	if err := mayRetry(&r, asItIs); err != nil {

@@ -102,9 +102,8 @@ func (v *delivery) Rewrite(ctx context.Context, f, from *File, remove func() err
 	return v.finishLocked(ctx, f, false)
 }
 
-// endWriting queues a file whose last writer has left, if none of its closes finished it. Those
-// closes returned success. If somebody has begun to write again, their close finishes the file
-// instead.
+// endWriting queues a file whose last writer has left, if none of its closes finished it. Those closes returned
+// success. If somebody has begun to write again, their close finishes the file instead.
 func (v *delivery) endWriting(ctx context.Context, f *File) {
 	f.Mu.Lock()
 	up, doc, writing := f.Up, f.Doc, f.writing > 0
@@ -137,10 +136,9 @@ func (v *delivery) keepUnwritten(f *File) {
 	}
 }
 
-// SendLocked archives the bytes in the directory d, as their record says when edit has changed it. It
-// returns the document's id, 0 if the service does not return one. If later is set, if writes are
-// asynchronous, or if the folder is queued, it only queues the bytes, and sent is false. On an error the
-// upload is failed and has the reason.
+// SendLocked archives the bytes in the directory d, as their record says when edit has changed it. It returns the
+// document's id, 0 if the service does not return one. If later is set, if writes are asynchronous, or if the folder is
+// queued, it only queues the bytes, and sent is false. On an error the upload is failed and has the reason.
 // +checklocks:f.Commit
 func (v *delivery) SendLocked(ctx context.Context, f *File, up *spool.Upload, d *tree.Dir, edit func(*spool.Record), later bool) (id archive.ID, sent bool, err error) {
 	meant := v.meant(d, edit)
@@ -271,8 +269,7 @@ func (v *delivery) SendNow(ctx context.Context, f *File) error {
 	return nil
 }
 
-// attempt is one attempt of the queue at a file. If the service refuses the file, it stays in its
-// folder as failed.
+// attempt is one attempt of the queue at a file. If the service refuses the file, it stays in its folder as failed.
 func (v *delivery) attempt(ctx context.Context, f *File, up *spool.Upload) (wait bool, err error) {
 	f.Commit.Lock()
 	defer f.Commit.Unlock()
@@ -320,10 +317,9 @@ func (v *delivery) attempt(ctx context.Context, f *File, up *spool.Upload) (wait
 	return false, err
 }
 
-// restedLocked checks a file that has been left alone for a while. It returns background.ErrMoot if a
-// writer still has it open, whose close decides, or if its device writes it again: what is already whole
-// waits for that, and what was written again is dropped. A file that lacks its end stays in its folder
-// as failed.
+// restedLocked checks a file that has been left alone for a while. It returns background.ErrMoot if a writer still has
+// it open, whose close decides, or if its device writes it again: what is already whole waits for that, and what was
+// written again is dropped. A file that lacks its end stays in its folder as failed.
 // +checklocks:f.Commit
 func (v *delivery) restedLocked(ctx context.Context, f *File, up *spool.Upload) error {
 	if written, _ := f.Writing(); written {
@@ -460,9 +456,8 @@ func (v *delivery) become(f *File, d *tree.Dir, doc *archive.Document, others bo
 	d.AmendLocked(doc.ID, doc)
 }
 
-// cacheBytes moves the bytes of a confirmed upload into the content cache, so that reading them back
-// downloads nothing, and keeps their modification time. It leaves a document alone that the archive
-// already had (Record.Had).
+// cacheBytes moves the bytes of a confirmed upload into the content cache, so that reading them back downloads nothing,
+// and keeps their modification time. It leaves a document alone that the archive already had (Record.Had).
 func (s *Area) cacheBytes(up *spool.Upload, id archive.ID) {
 	r := up.Record()
 	s.Service.Failures.Mend(&r)
@@ -492,9 +487,8 @@ func (s *Area) cacheBytes(up *spool.Upload, id archive.ID) {
 	})
 }
 
-// conclude ends a confirmed upload: it sets auto-export, which an upload cannot carry, and discards
-// the upload. If the service is away or rejects the credentials, the record stays and the next
-// mount tries again.
+// conclude ends a confirmed upload: it sets auto-export, which an upload cannot carry, and discards the upload. If the
+// service is away or rejects the credentials, the record stays and the next mount tries again.
 func (s *Area) conclude(ctx context.Context, up *spool.Upload, id archive.ID) {
 	if r := up.Record(); r.AutoExport && id != 0 && r.Had == "" {
 		err := s.Service.Archive.SetAutoExport(context.WithoutCancel(ctx), id, true)
@@ -580,10 +574,9 @@ func (v *delivery) abandonLocked(f *File, reason string) {
 	v.giveUpLocked(f, up)
 }
 
-// giveUpLocked decides where a failed file is shown. If a close has returned success, the file
-// stays in its folder. Otherwise the close returns the error and the file leaves its folder, so
-// that the program can create the name again. An inbox document always stays, and shows its old
-// bytes if the new ones leave.
+// giveUpLocked decides where a failed file is shown. If a close has returned success, the file stays in its folder.
+// Otherwise the close returns the error and the file leaves its folder, so that the program can create the name again.
+// An inbox document always stays, and shows its old bytes if the new ones leave.
 // +checklocks:f.Commit
 func (v *delivery) giveUpLocked(f *File, up *spool.Upload) {
 	if d, name := f.Place(); d != nil {

@@ -19,13 +19,11 @@ import (
 // A file has three layers, which share one lock, Mu: a leaf of the tree (tree.Leaf), the content that
 // it shows (content.File), and the bytes that are written to it (File).
 
-// File is a document, a file whose bytes are staged in the spool, or a document that is about to
-// get new bytes.
+// File is a document, a file whose bytes are staged in the spool, or a document that is about to get new bytes.
 type File struct {
 	content.File
 	s *Area
-	// Commit serialises everything that turns staged bytes into a document, and the first change
-	// through each handle.
+	// Commit serialises everything that turns staged bytes into a document, and the first change through each handle.
 	Commit sync.Mutex
 
 	// writers counts open handles that may write, mappers those that may write through a mapping,
@@ -35,8 +33,7 @@ type File struct {
 	writing int // +checklocks:Mu
 }
 
-// NewFile returns the file of entry e in d. doc and up may be nil; so may d and e, for a file that
-// no folder shows.
+// NewFile returns the file of entry e in d. doc and up may be nil; so may d and e, for a file that no folder shows.
 func NewFile(s *Area, ino uint64, d *tree.Dir, e *tree.Entry, doc *archive.Document, up *spool.Upload) *File {
 	f := &File{s: s, File: content.File{
 		Env: s.Contents, Leaf: tree.Leaf{Tree: s.Tree, Ino: ino, Dir: d, Entry: e, Doc: doc, Up: up},
@@ -190,9 +187,8 @@ func (f *File) mayStage(empty bool) error {
 	return errAsClosed
 }
 
-// stageLocked makes sure that the file's bytes are in the spool and may be changed. It copies the
-// content of an inbox document there first, unless empty is set, and takes queued bytes back. It
-// refuses documents that cannot be replaced.
+// stageLocked makes sure that the file's bytes are in the spool and may be changed. It copies the content of an inbox
+// document there first, unless empty is set, and takes queued bytes back. It refuses documents that cannot be replaced.
 // +checklocks:f.Commit
 func (f *File) stageLocked(ctx context.Context, empty bool) (*spool.Upload, error) {
 	if empty && f.StaysBeside() {
@@ -257,8 +253,7 @@ func (f *File) StaysBeside() bool {
 	}
 }
 
-// StepAside shows the document or file of an entry of d under a numbered name, because another file
-// gets its name.
+// StepAside shows the document or file of an entry of d under a numbered name, because another file gets its name.
 func (s *Area) StepAside(d *tree.Dir, e *tree.Entry) {
 	d.Mu.Lock()
 	aside := d.Shown.StepAside(e)
@@ -359,9 +354,8 @@ func (f *File) unsealLocked(up *spool.Upload) error {
 	return errAsClosed
 }
 
-// RecallLocked takes queued bytes back, so that they can be changed before they are archived. They
-// stay in the queue until the first change. Bytes that the archive may have cannot be taken back
-// (errno.ErrMayHave).
+// RecallLocked takes queued bytes back, so that they can be changed before they are archived. They stay in the queue
+// until the first change. Bytes that the archive may have cannot be taken back (errno.ErrMayHave).
 // +checklocks:f.Commit
 func (f *File) RecallLocked(up *spool.Upload) error {
 	switch s := up.State(); {
@@ -511,8 +505,7 @@ func (f *File) Ready(up *spool.Upload) bool {
 	return !writing || up.Touch(0, 0) != nil
 }
 
-// IdleLocked reports whether the file is just a document: no handle is open, and no bytes are
-// staged.
+// IdleLocked reports whether the file is just a document: no handle is open, and no bytes are staged.
 // +checklocks:f.Mu
 func (f *File) IdleLocked() bool {
 	return f.Doc != nil && f.Up == nil && f.writers == 0 && f.Handles == 0 && f.writing == 0 &&

@@ -178,9 +178,8 @@ func (q *queuedFolders) failIn(up *spool.Upload) error {
 	return errors.Join(err, up.Fail(err.Error(), false))
 }
 
-// Replaced queues the upload now, which makes the folder of d, and forgets the one that was to make it
-// before. Both may be nil: a local directory has none. After an error the one before may still make its
-// folder.
+// Replaced queues the upload now, which makes the folder of d, and forgets the one that was to make it before. Both may
+// be nil: a local directory has none. After an error the one before may still make its folder.
 func (q *queuedFolders) Replaced(d *tree.Dir, before, now *spool.Upload) error {
 	q.s.mu.Lock()
 	if before != nil && before != now {

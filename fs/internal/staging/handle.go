@@ -19,8 +19,7 @@ type Handle struct {
 	File   *File
 	opener int // the process that opened it, 0 if unknown
 	writer bool
-	// maps says that the file can be written through a mapping, because it is open for reading,
-	// too.
+	// maps says that the file can be written through a mapping, because it is open for reading, too.
 	maps bool
 	// appends says that every write goes to the actual end of the bytes (O_APPEND). The kernel's
 	// offset may be wrong, because it may know only an estimate of the length, or an old one.
@@ -51,8 +50,7 @@ func (h *Handle) WriteAt(ctx context.Context, data []byte, off int64) (n int, er
 	return n, err
 }
 
-// ReadStaged reads staged bytes. staged is false if there are none, or if they were archived during
-// the call.
+// ReadStaged reads staged bytes. staged is false if there are none, or if they were archived during the call.
 func (h *Handle) ReadStaged(dest []byte, off int64) (n int, staged bool, err error) {
 	up := h.File.Pending()
 	if up == nil {
@@ -165,8 +163,7 @@ func (h *Handle) Leave(ctx context.Context) {
 	}
 }
 
-// errAborted is the reason of a file that fails because the mount was aborted while a program wrote
-// it.
+// errAborted is the reason of a file that fails because the mount was aborted while a program wrote it.
 var errAborted = errors.New("the mount was aborted while a program was writing it")
 
 // CutOff fails a file that was being written through the handle when the connection to the kernel
@@ -247,11 +244,10 @@ func (h *Handle) truncate(ctx context.Context, size int64) error {
 	return h.edit(ctx, size == 0, func(up *spool.Upload) error { return up.Truncate(size) })
 }
 
-// edit stages the file's bytes and changes them. The first change through a handle is made under
-// Commit and counts the handle as a writer: from then on nobody archives the file half-written, and
-// its further writes are not refused. If the file has failed since the handle wrote to it, edit
-// returns errFailed. It waits for an upload in flight and for content to download, unless the
-// caller is killed.
+// edit stages the file's bytes and changes them. The first change through a handle is made under Commit and counts the
+// handle as a writer: from then on nobody archives the file half-written, and its further writes are not refused. If
+// the file has failed since the handle wrote to it, edit returns errFailed. It waits for an upload in flight and for
+// content to download, unless the caller is killed.
 func (h *Handle) edit(ctx context.Context, empty bool, change func(*spool.Upload) error) error {
 	f := h.File
 	up, writing := h.written()
@@ -324,10 +320,9 @@ func (h *Handle) count(up *spool.Upload) {
 	h.wrote = up
 }
 
-// end ends the writing through the handle. last reports that no other handle is a writer: a file is
-// not archived half-written. If there are others, the bytes are made durable before the handle
-// stops counting as a writer, so that no other close archives them while this one may still return
-// an error.
+// end ends the writing through the handle. last reports that no other handle is a writer: a file is not archived
+// half-written. If there are others, the bytes are made durable before the handle stops counting as a writer, so that
+// no other close archives them while this one may still return an error.
 func (h *Handle) end(up *spool.Upload) (last bool, err error) {
 	answered := h.amongOthers()
 	if answered {
@@ -357,9 +352,8 @@ func (h *Handle) answer(up *spool.Upload) error {
 	return h.File.promise(up)
 }
 
-// whyNotDurable returns why the bytes cannot be made durable any more, nil if they can. It is asked
-// before each sync, because after a failed one the kernel forgets what it could not write, and the
-// next sync would succeed.
+// whyNotDurable returns why the bytes cannot be made durable any more, nil if they can. It is asked before each sync,
+// because after a failed one the kernel forgets what it could not write, and the next sync would succeed.
 func (h *Handle) whyNotDurable() error {
 	if up := h.File.Pending(); up != nil && up.Spoilt() != nil {
 		return up.Spoilt()
@@ -379,8 +373,7 @@ func (h *Handle) outcome() error {
 	return nil
 }
 
-// stopWriting records that the program has closed the handle, and reports whether other handles are
-// writers.
+// stopWriting records that the program has closed the handle, and reports whether other handles are writers.
 func (h *Handle) stopWriting() (others bool) {
 	f := h.File
 	f.Mu.Lock()

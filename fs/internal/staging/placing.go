@@ -236,8 +236,7 @@ func (f *File) ArchivedUnlisted() bool {
 // listing is shown. The others are downloaded when they are read.
 const mostIdentified = 64
 
-// Identify finds out which documents of a listing are late files, and moves their bytes into the
-// content cache.
+// Identify finds out which documents of a listing are late files, and moves their bytes into the content cache.
 func (p *placing) Identify(ctx context.Context, d *tree.Dir, list []archive.Document) {
 	docs := make([]*archive.Document, len(list))
 	for i := range list {
@@ -307,10 +306,9 @@ func (p *placing) mayBeLocked(d *tree.Dir, r *spool.Record, list []*archive.Docu
 
 // RefillLocked gives an inbox document that was emptied a while ago its content back.
 //
-// Archives have no empty documents. If an inbox document is emptied and closed, the service keeps
-// the old content, and the file reads empty here for a while (tree.Lag), because the program usually
-// writes again (: > FILE; echo >> FILE). The next listing after that shows the document as a fresh
-// mount does.
+// Archives have no empty documents. If an inbox document is emptied and closed, the service keeps the old content, and
+// the file reads empty here for a while (tree.Lag), because the program usually writes again (: > FILE; echo >> FILE).
+// The next listing after that shows the document as a fresh mount does.
 // +checklocks:d.Mu
 func (p *placing) RefillLocked(d *tree.Dir, e *tree.Entry) {
 	f := FileAt(e)

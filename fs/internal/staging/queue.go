@@ -20,9 +20,8 @@ import (
 // Uploading returns the number of uploads in flight.
 func (s *Area) Uploading() int64 { return s.sending.Load() }
 
-// attempt is one attempt of the queue at an upload. wait reports that the upload has to be tried
-// again later. err is background.ErrMoot if there was nothing to try, and wraps
-// background.ErrInDoubt if the request may still take effect.
+// attempt is one attempt of the queue at an upload. wait reports that the upload has to be tried again later. err is
+// background.ErrMoot if there was nothing to try, and wraps background.ErrInDoubt if the request may still take effect.
 func (s *Area) attempt(ctx context.Context, up *spool.Upload) (wait bool, err error) {
 	s.Service.Work.Begin()
 	defer s.Service.Work.End()
@@ -85,8 +84,7 @@ func (s *Area) deliverable(up *spool.Upload) (at time.Time, ok bool) {
 // whose returns who takes turns with others for an upload.
 func whose(up *spool.Upload) uint32 { return up.Record().UID }
 
-// backgroundPatience is how many times longer the background looks for an upload in doubt than a
-// close does.
+// backgroundPatience is how many times longer the background looks for an upload in doubt than a close does.
 const backgroundPatience = 4
 
 func (s *Area) queuePolicy() spool.Policy {
@@ -107,8 +105,7 @@ func Rests(r *spool.Record) bool {
 	return r.Rest > over && (r.State == spool.Resting || r.State == spool.Recalled)
 }
 
-// WhyWaits returns why an upload waits or failed. For a queued upload in a queued folder, that is
-// why the folder waits.
+// WhyWaits returns why an upload waits or failed. For a queued upload in a queued folder, that is why the folder waits.
 func WhyWaits(s *spool.Spool, r *spool.Record) string {
 	if Rests(r) {
 		at := r.Changed.Add(r.Rest).Local().Format(time.TimeOnly)

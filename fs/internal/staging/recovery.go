@@ -13,10 +13,9 @@ import (
 // longer than anybody waits for an interrupted download. Its bytes are kept as long again.
 const junkAge = 7 * 24 * time.Hour
 
-// Recover takes over what an earlier mount left in the spool. Local files appear in their folders
-// again, and queued uploads continue. Uploads that were being sent are looked for at the service;
-// those whose close was cut off before that are failed. Old temporary files leave their folders.
-// Recover does not wait for the service.
+// Recover takes over what an earlier mount left in the spool. Local files appear in their folders again, and queued
+// uploads continue. Uploads that were being sent are looked for at the service; those whose close was cut off before
+// that are failed. Old temporary files leave their folders. Recover does not wait for the service.
 func Recover(s *Area) {
 	for _, up := range s.Spool.List() {
 		r := up.Record()
@@ -80,10 +79,9 @@ func putAway(s *Area, up *spool.Upload, r *spool.Record) {
 	}
 }
 
-// resolve is one attempt of the queue to find out what became of an upload whose close was cut off
-// by the end of an earlier mount. The upload is confirmed if the archive has it, else failed,
-// because nobody waits for that close any more. While the service is away, the upload waits. It also looks
-// again for one that failed in doubt.
+// resolve is one attempt of the queue to find out what became of an upload whose close was cut off by the end of an
+// earlier mount. The upload is confirmed if the archive has it, else failed, because nobody waits for that close any
+// more. While the service is away, the upload waits. It also looks again for one that failed in doubt.
 func (s *Area) resolve(ctx context.Context, up *spool.Upload) (wait bool, err error) {
 	was := up.State()
 	id, err := spool.Resolve(ctx, up, s.Service.Archive, true)

@@ -142,8 +142,7 @@ func (s *Area) MayChange() error {
 	return nil
 }
 
-// Record returns the record of a new file in d. doc is the inbox document that the file replaces,
-// or nil.
+// Record returns the record of a new file in d. doc is the inbox document that the file replaces, or nil.
 func (s *Area) Record(d *tree.Dir, name string, doc *archive.Document) spool.Record {
 	r := spool.Record{Inbox: d.InInbox(), Path: d.Path(), Local: d.Local(), Name: name}
 	d.Aim(&r)
@@ -166,8 +165,7 @@ func (s *Area) Record(d *tree.Dir, name string, doc *archive.Document) spool.Rec
 	return r
 }
 
-// Doubt is the least time of grace of a file that its program may rename, by its name or by how it was
-// created.
+// Doubt is the least time of grace of a file that its program may rename, by its name or by how it was created.
 const Doubt = 10 * time.Second
 
 // Doubts reports whether a file rests because its program may rename it.
@@ -182,8 +180,7 @@ func (s *Area) Create(r spool.Record) (*spool.Upload, error) {
 	return up, err
 }
 
-// Holder returns the file that stands for an upload: the one in the tree, else one that no folder
-// shows.
+// Holder returns the file that stands for an upload: the one in the tree, else one that no folder shows.
 func (s *Area) Holder(up *spool.Upload) *File {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -1,6 +1,5 @@
-// Package poppler draws pages of PDFs, extracts their text and counts their pages, with the programs of
-// poppler-utils, run by package engine: errors are engine.ErrMissing, engine.ErrUnreadable and
-// engine.ErrTooSlow.
+// Package poppler draws pages of PDFs, extracts their text and counts their pages, with the programs of poppler-utils,
+// run by package engine: errors are engine.ErrMissing, engine.ErrUnreadable and engine.ErrTooSlow.
 package poppler
 
 import (
@@ -27,8 +26,7 @@ const (
 	MostSide = 4000
 )
 
-// Text returns the text of a PDF in UTF-8. Each page ends with a form feed. A text longer than 16 MiB
-// is cut off.
+// Text returns the text of a PDF in UTF-8. Each page ends with a form feed. A text longer than 16 MiB is cut off.
 func Text(ctx context.Context, pdf io.Reader) ([]byte, error) {
 	text, _, err := run(ctx, pdf, maxText, "pdftotext", "-q", "-enc", "UTF-8", engine.Input, "-")
 	if err != nil {
@@ -68,8 +66,7 @@ func Page(ctx context.Context, pdf io.Reader, page, side int) ([]byte, error) {
 	return picture, nil
 }
 
-// run runs a program with a PDF. It returns at most limit bytes of its output, and whether that is all
-// of it.
+// run runs a program with a PDF. It returns at most limit bytes of its output, and whether that is all of it.
 func run(ctx context.Context, pdf io.Reader, limit int, program string, args ...string) (out []byte, whole bool, err error) {
 	within := engine.Usual
 	within.Output = limit
