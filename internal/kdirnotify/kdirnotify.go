@@ -12,8 +12,7 @@ import (
 	"github.com/godbus/dbus/v5"
 )
 
-// iface has the signals FilesAdded(s), with the URL of a folder, and FilesRemoved(as), with those of
-// files.
+// iface has the signals FilesAdded(s), with the URL of a folder, and FilesRemoved(as), with those of files.
 const iface = "org.kde.KDirNotify"
 
 // Tell tells that something has come into the folder at a path, and that the files of these names have

@@ -1,7 +1,6 @@
-// Package retry holds the rules by which requests to the archive service are repeated: how long
-// to wait before the next one (Backoff, and what the service asks by Retry-After), for how long
-// in all (Budget), and when nothing is sent because the service is known to be away (Breaker).
-// The clock and the locks are the caller's.
+// Package retry holds the rules by which requests to the archive service are repeated: how long to wait before the next
+// one (Backoff, and what the service asks by Retry-After), for how long in all (Budget), and when nothing is sent
+// because the service is known to be away (Breaker). The clock and the locks are the caller's.
 package retry
 
 import (
@@ -65,8 +64,7 @@ func ParseRetryAfter(value string, now time.Time) time.Duration {
 	return min(max(wait, 0), longestRetryAfter)
 }
 
-// Budget bounds for how long one call is repeated: for its limit, and for what the service asks
-// to wait.
+// Budget bounds for how long one call is repeated: for its limit, and for what the service asks to wait.
 type Budget struct {
 	begun time.Time
 	limit time.Duration

@@ -176,7 +176,7 @@ func (i *indexer) read(ctx context.Context, u store.Unindexed) (text []byte, sca
 			err = errors.New("the program failed at it")
 		}
 	}()
-	return i.text(engine.Background(ctx), u, func() error {
+	return i.text(engine.Unhurried(ctx), u, func() error {
 		return errors.Join(i.activity.quiet(ctx, quietFor, quietAtMost), i.index.Renew(ctx, u))
 	})
 }

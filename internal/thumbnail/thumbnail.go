@@ -73,8 +73,7 @@ func (c Cache) Has(uri string, mtime time.Time) bool {
 	return true
 }
 
-// Made reports whether there is a thumbnail of the file that this program has made, whatever the file was
-// then.
+// Made reports whether there is a thumbnail of the file that this program has made, whatever the file was then.
 func (c Cache) Made(uri string) bool {
 	for _, s := range sizes {
 		if c.made(c.path(s.dir, uri), uri) {
@@ -105,8 +104,7 @@ func (c Cache) made(path, uri string) bool {
 	return err == nil && got[keyURI] == uri && got[keyProgram] == c.program
 }
 
-// Put writes the thumbnails of a file that was changed last at mtime. A picture is made smaller where it
-// has to be.
+// Put writes the thumbnails of a file that was changed last at mtime. A picture is made smaller where it has to be.
 func (c Cache) Put(uri string, mtime time.Time, picture image.Image) error {
 	for _, s := range sizes {
 		var b bytes.Buffer

@@ -5,8 +5,7 @@ import (
 	"encoding/binary"
 )
 
-// wholePNG reports whether the chunks of a PNG follow each other up to its end, IEND
-// (ISO/IEC 15948, 5.3 and 11.2.5).
+// wholePNG reports whether the chunks of a PNG follow each other up to its end, IEND (ISO/IEC 15948, 5.3 and 11.2.5).
 func wholePNG(c Content) (bool, error) {
 	const most = 1 << 16 // chunks; programs write 8 KiB and more of the picture into each
 	off := int64(len(pngHead))
@@ -32,9 +31,8 @@ const (
 	oleHead = "\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 )
 
-// wholeOLE reports whether the sectors that the header of a compound file names, of which
-// .doc, .xls and .msg are some, begin before the end ([MS-CFB], 2.2): the directory and the
-// tables of sectors.
+// wholeOLE reports whether the sectors that the header of a compound file names, of which .doc, .xls and .msg are some,
+// begin before the end ([MS-CFB], 2.2): the directory and the tables of sectors.
 func wholeOLE(c Content) (bool, error) {
 	head, err := slice(c, 0, 512)
 	if err != nil || len(head) < 512 {

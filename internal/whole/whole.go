@@ -77,8 +77,7 @@ func slice(c Content, off, n int64) ([]byte, error) {
 // piece is how much of a file is searched at once, in bytes.
 const piece = 256 << 10
 
-// used is the length of a file without the blanks and NULs at its end, which downloads and old programs
-// append.
+// used is the length of a file without the blanks and NULs at its end, which downloads and old programs append.
 func used(c Content) (int64, error) {
 	end := c.Size()
 	for n := int64(around); end > 0; n = piece {

@@ -12,6 +12,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -36,6 +37,7 @@ func all() []Package {
 	return []Package{
 		{"poppler-utils", "previews and texts of PDFs", []string{"pdftotext", "pdftoppm", "pdfinfo"}},
 		{"libtiff-tools", "facsimiles and other rare TIFFs", []string{"tiff2pdf"}},
+		{"libheif-examples", "pictures of phones (HEIC)", []string{"heif-convert"}},
 		{"libreoffice-nogui", "pages and previews of office files", []string{"soffice"}},
 		{"catdoc", "texts of .doc, .xls and .ppt", []string{"catdoc", "xls2csv", "catppt"}},
 		{tesseract, "texts of scans", []string{"tesseract"}},
@@ -119,29 +121,38 @@ const bounded = `ulimit -c 0; ulimit -v "$1" 2>/dev/null; ulimit -f "$2"; ulimit
 // else wants of the processors, as far as that is permitted.
 var (
 	modest = sync.OnceValue(func() []string { return permitted([]string{"unshare", "-rn"}, []string{"nice", "-n", "10"}) })
-	idle   = sync.OnceValue(func() []string { return permitted(modest(), []string{"chrt", "-i", "0"}) })
+	idle   = sync.OnceValue(func() []string { return slices.Concat(modest(), permitted([]string{"chrt", "-i", "0"})) })
 )
 
 // permitted joins the beginnings of commands that work here.
 func permitted(beginnings ...[]string) (words []string) {
 	for _, part := range beginnings {
-		if len(part) > 0 && exec.Command(part[0], append(part[1:len(part):len(part)], "/bin/sh", "-c", ":")...).Run() == nil { //nolint:gosec // ours
-			words = append(words, part...)
+		path, err := exec.LookPath(part[0])
+		if err == nil && exec.Command(path, append(part[1:], "/bin/sh", "-c", ":")...).Run() == nil { //nolint:gosec // ours
+			words = append(append(words, path), part[1:]...)
 		}
 	}
 	return words
 }
 
-// patience is how many times as long a run in the background may take.
-const patience = 5
+// unhurried is the key of a context.
+type unhurried struct{}
 
-// background is the key of a context.
-type background struct{}
+// Unhurried returns a context whose programs first get only what nobody else wants of the processors (SCHED_IDLE,
+// sched(7)), so that no request is slower for them.
+func Unhurried(ctx context.Context) context.Context { return context.WithValue(ctx, unhurried{}, true) }
 
-// Background marks the runs of a context as work that nobody waits for: they get only what nobody else wants
-// of the processors (SCHED_IDLE, sched(7)), and more time.
-func Background(ctx context.Context) context.Context {
-	return context.WithValue(ctx, background{}, true)
+// starved is which part of its processor time a program may first take without a share of the processors.
+const starved = 4
+
+// toSpare reports whether processors were idle in the last minute.
+func toSpare() bool {
+	var load float64
+	text, err := os.ReadFile("/proc/loadavg")
+	if err == nil {
+		_, err = fmt.Sscan(string(text), &load)
+	}
+	return err == nil && load < float64(runtime.NumCPU())
 }
 
 // Input is the path by which programs open the document: most accept no descriptor.
@@ -157,21 +168,33 @@ func Run(ctx context.Context, b Bounds, document io.Reader, program string, args
 		return nil, false, err
 	}
 	defer done()
+	if ctx.Value(unhurried{}) != nil && toSpare() {
+		first := b
+		first.Time = b.Processor / starved
+		out, whole, err = run(ctx, first, idle(), file, program, args...)
+		if !errors.Is(err, ErrTooSlow) {
+			return out, whole, err
+		}
+		if _, err := file.Seek(0, io.SeekStart); err != nil {
+			return nil, false, fmt.Errorf("read document: %w", err)
+		}
+	}
+	return run(ctx, b, modest(), file, program, args...)
+}
+
+// run is Run behind the beginning of a command.
+func run(ctx context.Context, b Bounds, beginning []string, file *os.File, program string, args ...string) (out []byte, whole bool, err error) {
 	dir, err := os.MkdirTemp("", "archivefs-*")
 	if err != nil {
 		return nil, false, fmt.Errorf("run %s: %w", program, err)
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
-	beginning := modest
-	if ctx.Value(background{}) != nil {
-		beginning, b.Time = idle, b.Time*patience
-	}
 	limited, cancel := context.WithTimeout(ctx, b.Time)
 	defer cancel()
 	answer := &bounds{left: b.Output}
 	words := slices.Concat([]string{
 		"-c", bounded, program, strconv.FormatInt(b.Memory>>10, 10), strconv.Itoa(maxFile), strconv.Itoa(int(b.Processor.Seconds())),
-	}, beginning(), []string{program}, args)
+	}, beginning, []string{program}, args)
 	command := exec.CommandContext(limited, "/bin/sh", words...) //nolint:gosec // the program and its arguments are ours
 	command.Stdin, command.Stdout = file, answer
 	command.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "TMPDIR=" + dir, "LC_ALL=C.UTF-8", "OMP_THREAD_LIMIT=1"}
@@ -248,38 +271,27 @@ func (b *bounds) Write(p []byte) (int, error) {
 const layOut = `cat >document && soffice -env:UserInstallation="file://$PWD/profile" --headless --norestore --nolockcheck \
 	--convert-to pdf document >/dev/null 2>&1 </dev/null && exec cat document.pdf`
 
-const (
-	// maxPDF is the largest PDF that is made, in bytes.
-	maxPDF = 64 << 20
-	// unhurried is how long an office file is first laid out as if in the background, where most take a few seconds.
-	unhurried = 3 * time.Second
-)
+// maxPDF is the largest PDF that is made, in bytes.
+const maxPDF = 64 << 20
 
-// PDF returns the PDF of an office file, laid out by LibreOffice. It takes so much of the processors that requests would
-// be slower meanwhile. On a machine that has none to spare it is begun anew, with a share of its own.
-func PDF(ctx context.Context, document io.Reader) ([]byte, error) {
-	err := Need("soffice")
-	if err != nil {
-		return nil, err
-	}
-	file, done, err := File(document)
-	if err != nil {
-		return nil, err
-	}
-	defer done()
-	within := Bounds{time.Minute, unhurried, 2 << 30, maxPDF}
-	pdf, whole, err := Run(Background(ctx), within, file, "sh", "-c", layOut)
-	if errors.Is(err, ErrTooSlow) {
-		within.Time = 2 * time.Minute
-		pdf, whole, err = Run(ctx, within, file, "sh", "-c", layOut)
-	}
+// entire is Run for an output that is of no use in part. doing is for its error.
+func entire(ctx context.Context, b Bounds, document io.Reader, doing, program string, args ...string) ([]byte, error) {
+	out, whole, err := Run(ctx, b, document, program, args...)
 	if err == nil && !whole {
 		err = ErrUnreadable
 	}
 	if err != nil {
-		return nil, fmt.Errorf("lay out office file: %w", err)
+		return nil, fmt.Errorf("%s: %w", doing, err)
 	}
-	return pdf, nil
+	return out, nil
+}
+
+// PDF returns the PDF of an office file, laid out by LibreOffice.
+func PDF(ctx context.Context, document io.Reader) ([]byte, error) {
+	if err := Need("soffice"); err != nil {
+		return nil, err
+	}
+	return entire(Unhurried(ctx), Bounds{time.Minute, 2 * time.Minute, 2 << 30, maxPDF}, document, "lay out office file", "sh", "-c", layOut)
 }
 
 // TIFF returns the PDF of a TIFF. If x is not 0, all pages count as of x and y dots per inch.
@@ -290,14 +302,20 @@ func TIFF(ctx context.Context, document io.Reader, x, y float64) ([]byte, error)
 	}
 	within := Usual
 	within.Output = maxPDF
-	pdf, whole, err := Run(ctx, within, document, "tiff2pdf", append(args, Input)...)
-	if err == nil && !whole {
-		err = ErrUnreadable
+	return entire(ctx, within, document, "read TIFF", "tiff2pdf", append(args, Input)...)
+}
+
+// toJPEG is a shell command that writes the JPEG of the first picture on its standard input, which is turned upright.
+const toJPEG = `cat >document && heif-convert -q 90 document page.jpg >/dev/null 2>&1 && exec cat "$(ls page*.jpg | head -n 1)"`
+
+// HEIC returns the JPEG of a picture of libheif's formats.
+func HEIC(ctx context.Context, document io.Reader) ([]byte, error) {
+	if err := Need("heif-convert"); err != nil {
+		return nil, err
 	}
-	if err != nil {
-		return nil, fmt.Errorf("read TIFF: %w", err)
-	}
-	return pdf, nil
+	within := Usual
+	within.Output = maxPDF
+	return entire(ctx, within, document, "read picture", "sh", "-c", toJPEG)
 }
 
 // maxText is the longest text that is extracted, in bytes.

@@ -47,9 +47,8 @@ type Hint struct {
 type Result struct {
 	ContentType string // media type with parameters
 	Pages       int    // at least 1
-	// Uncounted says that the number of pages is not known, because the PDF is damaged or encrypted.
-	// A truncated PDF counts as one page: searching it takes long, and finds an arbitrary part of its
-	// pages.
+	// Uncounted says that the number of pages is not known, because the PDF is damaged or encrypted. A truncated PDF
+	// counts as one page: searching it takes long, and finds an arbitrary part of its pages.
 	Uncounted bool
 }
 
@@ -247,8 +246,7 @@ func Wordy(contentType string) bool {
 	return strings.HasSuffix(media, "xml") && strings.HasPrefix(media, "application/")
 }
 
-// Paged reports whether a wordy content of that size is laid out on pages by text.Pages. A larger one
-// has one page.
+// Paged reports whether a wordy content of that size is laid out on pages by text.Pages. A larger one has one page.
 func Paged(contentType string, size int64) bool {
 	if contentType == Mail || contentType == office.Outlook {
 		return size <= maxParsed

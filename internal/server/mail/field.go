@@ -54,8 +54,7 @@ func params(s string) (value string, decoded map[string]string) {
 // quoted matches a parameter in quotes, which end only in front of a semicolon or at the end.
 var quoted = regexp.MustCompile(`(?s)^([^=;]*=[ \t]*".*?")[ \t]*(?:;|$)`)
 
-// parameter splits off the first parameter. Where a quote does not end none behind it does, and quotes are
-// characters.
+// parameter splits off the first parameter. Where a quote does not end none behind it does, and quotes are characters.
 func parameter(s string, quotes *bool) (one, rest string) {
 	one, rest, _ = strings.Cut(s, ";")
 	if _, value, _ := strings.Cut(one, "="); *quotes && strings.HasPrefix(strings.TrimLeft(value, " \t"), `"`) {

@@ -52,10 +52,9 @@ type Attachment struct {
 // during the call, and need not be read. With ErrTooMuch it also returns what it has read so far. An
 // error of take or of r is returned wrapped.
 //
-// Attachments are all parts except the text, pictures that the HTML text shows, signatures and
-// delivery reports, and also what is in a winmail.dat, or in uuencode within the text. An encrypted
-// e-mail is not taken apart, and so has no attachments. An attached e-mail is one attachment, with
-// everything in it.
+// Attachments are all parts except the text, pictures that the HTML text shows, signatures and delivery reports, and
+// also what is in a winmail.dat, or in uuencode within the text. An encrypted e-mail is not taken apart, and so has no
+// attachments. An attached e-mail is one attachment, with everything in it.
 func Read(r io.Reader, take func(Attachment, io.Reader) error) (Message, error) {
 	d := &dissection{reader: newReader(r), take: take, shown: map[string]bool{}}
 	h, loose := d.header(true)
@@ -409,8 +408,7 @@ func describe(h header, at place) part {
 	return p
 }
 
-// isText reports whether a part is shown as text. A part with a file name is a file, unless it is the
-// whole e-mail.
+// isText reports whether a part is shown as text. A part with a file name is a file, unless it is the whole e-mail.
 func (p part) isText(at place) bool {
 	shown := false
 	switch p.media {

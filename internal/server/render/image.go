@@ -276,10 +276,9 @@ func Pictured(s Source) bool {
 	return false
 }
 
-// Preview returns a page of a PDF or a picture, counted from 0, as a JPEG that fits into the
-// box. It is never larger than the picture; that of a PDF has at most poppler.MostSide pixels per
-// side. It is nil if there is no such page, or it cannot be read in time. The error is
-// engine.ErrMissing for a PDF if poppler is not installed.
+// Preview returns a page of a PDF or a picture, counted from 0, as a JPEG that fits into the box. It is never larger
+// than the picture; that of a PDF has at most poppler.MostSide pixels per side. It is nil if there is no such page, or
+// it cannot be read in time. The error is engine.ErrMissing for a PDF if poppler is not installed.
 func Preview(ctx context.Context, s Source, page, width, height int) ([]byte, error) {
 	if class(s) == "pdf" {
 		return previewPDF(ctx, s.Content, page, width, height)

@@ -31,8 +31,8 @@ func TestOddPictures(t *testing.T) {
 			if got := inspect.Content(bytes.NewReader(p.Content), size, inspect.Hint{}); got.ContentType != p.Type || got.Pages != p.Pages {
 				t.Errorf("%+v, want %s of %d pages", got, p.Type, p.Pages)
 			}
-			if p.Rare && engine.Need("tiff2pdf") != nil {
-				t.Skip("libtiff-tools is not installed")
+			if p.Needs != "" && engine.Need(p.Needs) != nil {
+				t.Skip(p.Needs + " is not installed")
 			}
 			source := func() render.Source {
 				return render.Source{Content: bytes.NewReader(p.Content), Size: size, ContentType: p.Type, Name: p.Name}
@@ -51,7 +51,7 @@ func TestOddPictures(t *testing.T) {
 			}
 			for page := range p.Pages {
 				picture, err := render.Preview(t.Context(), source(), page, 1000, 1000)
-				if picture == nil && p.Rare { // drawn of the PDF
+				if picture == nil && p.Needs != "" { // drawn of the PDF
 					if engine.Need("pdftoppm") != nil {
 						t.Skip("poppler-utils is not installed")
 					}
@@ -95,21 +95,22 @@ func wantSquare(t *testing.T, p odd.Picture, preview []byte) {
 	}
 }
 
-// Without the programs of libtiff a rare TIFF has a cover page, and a reason.
-func TestRareTIFFWithoutLibtiff(t *testing.T) {
+// Without the program that reads it a rare picture has a cover page, and a reason.
+func TestRarePictureWithoutItsProgram(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	for _, p := range odd.Pictures() {
-		if !p.Rare {
+		if p.Needs == "" {
 			continue
 		}
 		source := render.Source{Content: bytes.NewReader(p.Content), Size: int64(len(p.Content)), ContentType: p.Type, Name: p.Name}
 		var pdf bytes.Buffer
-		if variant, err := render.PDF(t.Context(), &pdf, source); err != nil || variant != "cover image/tiff "+p.Name {
+		if variant, err := render.PDF(t.Context(), &pdf, source); err != nil || variant != "cover "+p.Type+" "+p.Name {
 			t.Errorf("%s: %s, %v", p.Name, variant, err)
 		}
 		_, err := render.Recognise(t.Context(), source, func() error { return nil })
-		if missing, is := errors.AsType[*engine.MissingError](err); !is || missing.Package != "libtiff-tools" {
-			t.Errorf("%s: %v, want libtiff-tools missing", p.Name, err)
+		missing, _ := errors.AsType[*engine.MissingError](err)
+		if want, _ := errors.AsType[*engine.MissingError](engine.Need(p.Needs)); missing == nil || *missing != *want {
+			t.Errorf("%s: %v, want %v", p.Name, err, want)
 		}
 	}
 }
@@ -117,7 +118,7 @@ func TestRareTIFFWithoutLibtiff(t *testing.T) {
 // A TIFF that is too large for memory is read by libtiff, from a file.
 func TestLargeTIFF(t *testing.T) {
 	if engine.Need("tiff2pdf") != nil {
-		t.Skip("libtiff-tools is not installed")
+		t.Skip("tiff2pdf is not installed")
 	}
 	content := append(bytes.Clone(odd.Pictures()[0].Content), make([]byte, 65<<20)...)
 	source := render.Source{Content: bytes.NewReader(content), Size: int64(len(content)), ContentType: "image/tiff"}

@@ -48,7 +48,8 @@ func Variants(s Source) []string {
 	switch {
 	case class == "":
 		return []string{cover}
-	case class == laidOut && engine.Need("soffice") == nil, class == tiffs && engine.Need("tiff2pdf") == nil:
+	case class == laidOut && engine.Need("soffice") == nil, class == tiffs && engine.Need("tiff2pdf") == nil,
+		class == photos && engine.Need("heif-convert") == nil:
 		cover = "unreadable: " + cover // a cover of before is of no use
 	}
 	return []string{faithful + class, cover}
@@ -77,6 +78,14 @@ func shown(ctx context.Context, w io.Writer, s Source) error {
 	class := class(s)
 	var pdf []byte
 	err := fmt.Errorf("%w: it is large", engine.ErrUnreadable)
+	if class == photos {
+		picture, err := engine.HEIC(ctx, s.Content)
+		if err != nil {
+			return err
+		}
+		picture = bytes.Replace(picture, []byte(exifMark), make([]byte, len(exifMark)), 1) // it is upright, whatever that says
+		class, s = images, Source{Content: bytes.NewReader(picture), Size: int64(len(picture))}
+	}
 	switch {
 	case class == laidOut:
 		pdf, err = engine.PDF(ctx, s.Content)
@@ -106,6 +115,8 @@ func class(s Source) string {
 		return tiffs
 	case isImage(media) && s.Size <= maxSource:
 		return images
+	case isPhoto(media) && s.Size <= maxSource:
+		return photos
 	case inspect.Paged(s.ContentType, s.Size):
 		return "words " + s.ContentType
 	case (office.Is(media) || engine.ReadsOld(media)) && s.Size <= maxSource:
@@ -119,6 +130,8 @@ const (
 	laidOut = "office"
 	// tiffs is the class of TIFFs, which libtiff reads when we cannot.
 	tiffs = "tiff to scale"
+	// photos is the class of pictures of phones, which libheif reads.
+	photos = "photo"
 	// images is the class of other pictures.
 	images = "image to scale"
 )
@@ -132,6 +145,10 @@ func isImage(media string) bool {
 		return true
 	}
 	return false
+}
+
+func isPhoto(media string) bool {
+	return media == "image/heic" || media == "image/heif" || media == "image/avif"
 }
 
 // content renders the content of a document. A panic in a decoder, which a malicious file may cause,
@@ -205,7 +222,7 @@ const Recognised = "recognised 1"
 // Scanned reports whether pages of a source may have a text that must be recognised, as Text does not have it.
 func Scanned(s Source, text []byte) bool {
 	switch class(s) {
-	case tiffs, images:
+	case tiffs, images, photos:
 		return true
 	case "pdf":
 		return slices.ContainsFunc(bytes.Split(text, []byte("\f")), Blank)
@@ -386,8 +403,7 @@ func (f *failingAt) ReadAt(p []byte, off int64) (int, error) {
 	return n, err
 }
 
-// A page of text.Rows rows of text.Columns characters fills A4. A character is 0.6 times as wide
-// as it is high.
+// A page of text.Rows rows of text.Columns characters fills A4. A character is 0.6 times as wide as it is high.
 const (
 	fontFamily = "gomono"
 	fontSize   = 9   // points
@@ -398,8 +414,7 @@ const (
 // addFont gives a document a copy of the font, because fpdf writes to its bytes.
 func addFont(pdf *fpdf.Fpdf) { pdf.AddUTF8FontFromBytes(fontFamily, "", bytes.Clone(gomono.TTF)) }
 
-// wordPages sets a text or an e-mail. The font has Latin, Greek and Cyrillic letters; what it lacks
-// is shown as a box.
+// wordPages sets a text or an e-mail. The font has Latin, Greek and Cyrillic letters; what it lacks is shown as a box.
 func wordPages(r io.Reader, contentType string) (*fpdf.Fpdf, error) {
 	words, err := inspect.Words(r, contentType, inspect.MaxText)
 	if err != nil {

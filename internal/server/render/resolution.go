@@ -67,6 +67,9 @@ func fraction(d whole.Directory, tag uint64) float64 {
 	return 0
 }
 
+// exifMark begins the Exif data in a JPEG (Exif 2.3, 4.7.2).
+const exifMark = "Exif\x00\x00"
+
 // ofJPEG returns the orientation of a photograph according to its Exif data (Exif 2.3, 4.6.4), and its
 // resolution according to JFIF (1.02) or these.
 func ofJPEG(data []byte) (orientation int, dots resolution) {
@@ -74,7 +77,6 @@ func ofJPEG(data []byte) (orientation int, dots resolution) {
 		application = 0xe0
 		scan        = 0xda
 		jfif        = "JFIF\x00"
-		exif        = "Exif\x00\x00"
 	)
 	orientation, dots = 1, square
 	for at := 2; at+4 <= len(data) && data[at] == 0xff && data[at+1] != scan; {
@@ -87,9 +89,9 @@ func ofJPEG(data []byte) (orientation int, dots resolution) {
 			units := map[byte]float64{1: 1, 2: 2.54}[segment[7]]
 			x, y := binary.BigEndian.Uint16(segment[8:]), binary.BigEndian.Uint16(segment[10:])
 			dots = newResolution(float64(x), float64(y), units)
-		case data[at+1] == application+1 && bytes.HasPrefix(segment, []byte(exif)):
+		case data[at+1] == application+1 && bytes.HasPrefix(segment, []byte(exifMark)):
 			var photo resolution
-			if orientation, photo = ofExif(segment[len(exif):]); dots == square {
+			if orientation, photo = ofExif(segment[len(exifMark):]); dots == square {
 				dots = photo
 			}
 			return orientation, dots

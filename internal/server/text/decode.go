@@ -80,8 +80,7 @@ func wide(charset string) bool {
 	return strings.HasPrefix(charset, "utf-16") || strings.HasPrefix(charset, "iso-2022") || strings.HasPrefix(charset, "hz-")
 }
 
-// Beginning drops an incomplete UTF-8 rune at the end of data. It is for the beginning of a text, before
-// it is decoded.
+// Beginning drops an incomplete UTF-8 rune at the end of data. It is for the beginning of a text, before it is decoded.
 func Beginning(data []byte) []byte {
 	for i := 1; i < utf8.UTFMax && i <= len(data); i++ {
 		if last := data[len(data)-i:]; utf8.RuneStart(last[0]) {

@@ -2,6 +2,7 @@ package odd
 
 import (
 	"bytes"
+	"encoding/base64"
 	"encoding/binary"
 	"hash/crc32"
 	"image"
@@ -20,7 +21,7 @@ type Picture struct {
 	Type          string
 	Pages         int
 	Width, Height float64 // of the first page, in mm
-	Rare          bool    // libtiff reads it, and Go's libraries do not
+	Needs         string  // the program that reads it; empty if Go's libraries do
 	Turned        bool    // clockwise by a quarter: the square is at 32, 16
 }
 
@@ -223,7 +224,7 @@ func Pictures() (all []Picture) {
 	tiff := func(name string, sheets ...sheet) *Picture {
 		return add(name, "tiff", makeTIFF(little, false, sheets...), len(sheets), 64*inch/100, 64*inch/100)
 	}
-	rare := func(name string, sheets ...sheet) { tiff(name, sheets...).Rare = true }
+	rare := func(name string, sheets ...sheet) { tiff(name, sheets...).Needs = "tiff2pdf" }
 	tiff("bits", scan(raw(), nil))
 	tiff("T.4", scan(group3(), tags{compression: {3}}))
 	tiff("T.6", scan(group4(), tags{compression: {4}}))
@@ -246,7 +247,7 @@ func Pictures() (all []Picture) {
 	all[len(all)-1].Width, all[len(all)-1].Height = usual, usual
 
 	add("large end first", "tiff", makeTIFF(large, false, scan(raw(), nil)), 1, 64*inch/100, 64*inch/100)
-	add("BigTIFF", "tiff", makeTIFF(large, true, scan(raw(), nil), scan(raw(), nil)), 2, 64*inch/100, 64*inch/100).Rare = true
+	add("BigTIFF", "tiff", makeTIFF(large, true, scan(raw(), nil), scan(raw(), nil)), 2, 64*inch/100, 64*inch/100).Needs = "tiff2pdf"
 	add("a small picture between pages", "tiff", makeTIFF(little, false, scan(raw(), nil), scan(raw(), tags{subfile: {1}}), scan(raw(), tags{subfile: {2}})), 2, 64*inch/100, 64*inch/100)
 	loop := makeTIFF(little, false, scan(raw(), nil), scan(raw(), nil))
 	copy(loop[len(loop)-16-4:], loop[4:8]) // two fractions stand behind it
@@ -254,10 +255,10 @@ func Pictures() (all []Picture) {
 	add("a facsimile", "tiff", makeTIFF(little, false, scan(raw(), tags{xDots: {204, 1}, yDots: {98, 1}})), 1, 64*inch/204, 64*inch/98)
 	add("a turned facsimile", "tiff", makeTIFF(little, false, scan(raw(), tags{xDots: {204, 1}, yDots: {98, 1}, orientation: {6}})), 1, 64*inch/98, 64*inch/204).Turned = true
 	add("a rare facsimile, turned", "tiff", makeTIFF(little, false, scan(raw(), tags{xDots: {204, 1}, yDots: {98, 1}, orientation: {6}, counts: nil})), 1, 64*inch/98, 64*inch/204)
-	all[len(all)-1].Rare, all[len(all)-1].Turned = true, true
+	all[len(all)-1].Needs, all[len(all)-1].Turned = "tiff2pdf", true
 	add("no unit, turned", "tiff", makeTIFF(little, false, scan(raw(), tags{xDots: {2, 1}, yDots: {1, 1}, unit: {1}, orientation: {6}})), 1, usual, usual/2.).Turned = true
 	add("no unit, rare, turned", "tiff", makeTIFF(little, false, scan(raw(), tags{xDots: {2, 1}, yDots: {1, 1}, unit: {1}, orientation: {6}, counts: nil})), 1, usual, usual/2.)
-	all[len(all)-1].Rare, all[len(all)-1].Turned = true, true
+	all[len(all)-1].Needs, all[len(all)-1].Turned = "tiff2pdf", true
 
 	add("JPEG", "jpeg", photo(jfif(1, 200, 200)), 1, 64*inch/200, 64*inch/200)
 	add("JPEG, centimetres", "jpeg", photo(jfif(2, 80, 40)), 1, 64*inch/203.2, 64*inch/101.6)
@@ -272,5 +273,21 @@ func Pictures() (all []Picture) {
 	add("JPEG without its end mark, others behind it", "jpeg", append(whole[:len(whole)-2:len(whole)-2], strings.Repeat("HTTP/1.1 200 OK\r\n", 6000)...), 1, 64*inch/200, 64*inch/200)
 	add("PNG", "png", drawing(3937, 3937, 1), 1, 16.256, 16.256)
 	add("PNG of a ratio", "png", drawing(1, 2, 0), 1, usual, usual/2.)
+	decoded, err := base64.StdEncoding.DecodeString(heic)
+	if err != nil {
+		panic(err)
+	}
+	add("HEIC", "heic", decoded, 1, usual, usual).Needs = "heif-convert"
 	return all
 }
+
+// heic is a picture that heif-enc (libheif 1.15.1) made. Its Exif says that it is turned, which counts in a JPEG alone: a
+// phone says it in a box of the file, too (ISO/IEC 23008-12, A.2.4).
+const heic = "" +
+	"AAAAHGZ0eXBoZWljAAAAAG1pZjFoZWljbWlhZgAAAXttZXRhAAAAAAAAACFoZGxyAAAAAAAAAABwaWN0AAAAAAAAAAAAAAAAAAAAAA5waXRtAAAAAAABAAAA" +
+	"NGlsb2MAAAAAREAAAgABAAAAAAGfAAEAAAAAAAAAdwACAAAAAAIWAAEAAAAAAAAAXgAAADhpaW5mAAAAAAACAAAAFWluZmUCAAAAAAEAAGh2YzEAAAAAFWlu" +
+	"ZmUCAAABAAIAAEV4aWYAAAAAumlwcnAAAACcaXBjbwAAAHJodmNDAQQIAAAAAAAAAAAAHvAA/Pz4+AAADwMgAAEAF0ABDAH//wQIAAADAJ/4AAADAAAeugJA" +
+	"IQABACZCAQEECAAAAwCf+AAAAwAAHsCCBBZbqSSmubAgAAADACAAAAMAISIAAQAHRAHBcrAiQAAAABRpc3BlAAAAAAAAAEAAAABAAAAADnBpeGkAAAAAAQgA" +
+	"AAAWaXBtYQAAAAAAAAABAAEDgQKDAAAAGmlyZWYAAAAAAAAADmNkc2MAAgABAAEAAADdbWRhdAAAAHMoAa4J8OxryrG0/e71Ki/+6r5FOJ7x7wVSS5sXLq/Y" +
+	"a63PD6F2DY/rkaKTeeMGzH3OD/LNhL2O+p5/IqchxPIamVofnuXxIht1rcwzOkk+GFezXowDUebfR91ky0fgBVH0wprD+Rzi+r+8vNwQgv+/gppwAAAAAE1N" +
+	"ACoAAAAIAAUBEQAEAAAAAQAAAAgBEgADAAAAAQAGAAABGgAFAAAAAQAAAEoBGwAFAAAAAQAAAFIBKAADAAAAAQACAAAAAAAAAAABLAAAAAEAAACWAAAAAQ=="

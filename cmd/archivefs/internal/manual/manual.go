@@ -237,8 +237,7 @@ func (m manual) mountOptions() string {
 	})
 }
 
-// grouped lists the options of mount by groups. tag returns the name of an option in mdoc, empty to
-// leave it out.
+// grouped lists the options of mount by groups. tag returns the name of an option in mdoc, empty to leave it out.
 func (m manual) grouped(tag func(f cli.Flag, value string) string) string {
 	var b strings.Builder
 	for _, g := range settings.Groups() {

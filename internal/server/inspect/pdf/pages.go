@@ -1,7 +1,6 @@
-// Package pdf counts the pages of a PDF (ISO 32000-1). It reads no more than that takes: from the end
-// of the file, the cross-reference table, the catalog and the root of the page tree. Libraries read all
-// objects first, which takes seconds and a gigabyte for a malicious file. Nothing is repaired: a PDF
-// that cannot be read is an error.
+// Package pdf counts the pages of a PDF (ISO 32000-1). It reads no more than that takes: from the end of the file, the
+// cross-reference table, the catalog and the root of the page tree. Libraries read all objects first, which takes
+// seconds and a gigabyte for a malicious file. Nothing is repaired: a PDF that cannot be read is an error.
 package pdf
 
 import (
@@ -147,8 +146,7 @@ func (f *file) dict(v any) dict {
 	return d
 }
 
-// unpack reads an object from an object stream (7.5.7). The length of such a stream cannot itself be in
-// one.
+// unpack reads an object from an object stream (7.5.7). The length of such a stream cannot itself be in one.
 func (f *file) unpack(stream, number int64) any {
 	at := f.find(stream)
 	if at.packed || f.busy || f.trailer["Encrypt"] != nil {
