@@ -66,19 +66,20 @@ func TestWindowsNamesReachThoseThatTheArchiveHas(t *testing.T) {
 // A name in its shown form takes no request more than the name itself.
 func TestWindowsNamesTakeNoRequestMore(t *testing.T) {
 	t.Parallel()
-	asked := map[string]int{}
-	for _, name := range []string{"Akten u.a.", "Akten u.a\uf029"} {
-		asked[name] = math.MaxInt
-		for range 3 { // on a busy machine a listing ahead may come too late to save one
+	const plain, shown = "Akten u.a.", "Akten u.a\uf029"
+	asked := map[string]int{plain: math.MaxInt, shown: math.MaxInt}
+	for range 30 { // on a busy machine a listing ahead may come too late to save one
+		for name := range asked {
 			o := newOffice(t, nil)
-			o.put(t, get(o.AddFolder(t.Context(), o.letters, "Akten u.a."))(t), "Brief.txt", "eins")
+			o.put(t, get(o.AddFolder(t.Context(), o.letters, plain))(t), "Brief.txt", "eins")
 			m := o.mount(t, func(opts *fs.Options) { opts.WindowsNames = true })
 			o.forget()
 			wantContent(t, m.path("Muster GmbH", "Briefe", name, "Brief.txt"), "eins")
 			asked[name] = min(asked[name], len(o.asked("", "")))
 		}
+		if asked[shown] <= asked[plain] {
+			return
+		}
 	}
-	if asked["Akten u.a\uf029"] > asked["Akten u.a."] {
-		t.Errorf("requests by name: %v", asked)
-	}
+	t.Errorf("requests by name: %v", asked)
 }

@@ -291,7 +291,7 @@ func PDF(ctx context.Context, document io.Reader) ([]byte, error) {
 	if err := Need("soffice"); err != nil {
 		return nil, err
 	}
-	return entire(Unhurried(ctx), Bounds{time.Minute, 2 * time.Minute, 2 << 30, maxPDF}, document, "lay out office file", "sh", "-c", layOut)
+	return entire(Unhurried(ctx), Bounds{time.Minute, 5 * time.Minute, 2 << 30, maxPDF}, document, "lay out office file", "sh", "-c", layOut)
 }
 
 // TIFF returns the PDF of a TIFF. If x is not 0, all pages count as of x and y dots per inch.
@@ -306,7 +306,7 @@ func TIFF(ctx context.Context, document io.Reader, x, y float64) ([]byte, error)
 }
 
 // toJPEG is a shell command that writes the JPEG of the first picture on its standard input, which is turned upright.
-const toJPEG = `cat >document && heif-convert -q 90 document page.jpg >/dev/null 2>&1 && exec cat "$(ls page*.jpg | head -n 1)"`
+const toJPEG = `cat >document && heif-convert -q 90 document page.jpg >/dev/null 2>&1 && cat page.jpg 2>/dev/null || exec cat page-1.jpg`
 
 // HEIC returns the JPEG of a picture of libheif's formats.
 func HEIC(ctx context.Context, document io.Reader) ([]byte, error) {
@@ -343,8 +343,8 @@ func OldText(ctx context.Context, document io.Reader, media string) ([]byte, err
 // Resolution is that of the pictures that are recognised, in dots per inch.
 const Resolution = 300
 
-// recognition are the limits of tesseract for a page.
-var recognition = Bounds{2 * time.Minute, 4 * time.Minute, 2 << 30, 1 << 20}
+// recognition are the limits of tesseract for a page. Nobody waits for it, and on a busy machine it takes long.
+var recognition = Bounds{2 * time.Minute, 20 * time.Minute, 2 << 30, 1 << 20}
 
 // Recognise returns the text that tesseract sees on the picture of a page.
 func Recognise(ctx context.Context, picture []byte) ([]byte, error) {

@@ -7,7 +7,11 @@ import (
 	"image/jpeg"
 	"io"
 	"math"
+	"os"
+	"path/filepath"
+	"slices"
 	"testing"
+	"time"
 
 	"github.com/pdfcpu/pdfcpu/pkg/api"
 	"github.com/pdfcpu/pdfcpu/pkg/pdfcpu/model"
@@ -111,6 +115,31 @@ func TestRarePictureWithoutItsProgram(t *testing.T) {
 		missing, _ := errors.AsType[*engine.MissingError](err)
 		if want, _ := errors.AsType[*engine.MissingError](engine.Need(p.Needs)); missing == nil || *missing != *want {
 			t.Errorf("%s: %v, want %v", p.Name, err, want)
+		}
+	}
+}
+
+// A program that does not end on a busy machine is asked again: until then there is a cover page.
+func TestRarePictureWhoseProgramTakesTooLong(t *testing.T) {
+	dir := t.TempDir()
+	for _, program := range []string{"tiff2pdf", "heif-convert"} {
+		if err := os.WriteFile(filepath.Join(dir, program), []byte("#!/bin/sh\nexec sleep 1000\n"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
+	usual := engine.Usual.Time
+	engine.Usual.Time = time.Millisecond
+	defer func() { engine.Usual.Time = usual }()
+	for _, p := range odd.Pictures() {
+		if p.Needs == "" {
+			continue
+		}
+		source := render.Source{Content: bytes.NewReader(p.Content), Size: int64(len(p.Content)), ContentType: p.Type, Name: p.Name}
+		var pdf bytes.Buffer
+		variant, err := render.PDF(t.Context(), &pdf, source)
+		if err != nil || variant != "cover "+p.Type+" "+p.Name || slices.Contains(render.Variants(source), variant) || pdf.Len() == 0 {
+			t.Errorf("%s: %s of %d bytes, %v", p.Name, variant, pdf.Len(), err)
 		}
 	}
 }

@@ -50,27 +50,33 @@ func Variants(s Source) []string {
 		return []string{cover}
 	case class == laidOut && engine.Need("soffice") == nil, class == tiffs && engine.Need("tiff2pdf") == nil,
 		class == photos && engine.Need("heif-convert") == nil:
-		cover = "unreadable: " + cover // a cover of before is of no use
+		cover = unreadable + cover // a cover of before is of no use
 	}
 	return []string{faithful + class, cover}
 }
 
-// faithful begins a variant that shows the content.
-const faithful = "pdf 2 "
+const (
+	// faithful begins a variant that shows the content, and unreadable that of one of which the program can make nothing.
+	faithful   = "pdf 2 "
+	unreadable = "unreadable: "
+)
 
 // PDF writes the PDF and returns its variant.
 func PDF(ctx context.Context, w io.Writer, s Source) (variant string, err error) {
 	variants := Variants(s)
 	if class(s) != "" {
-		err := shown(ctx, w, s)
-		if err == nil {
+		if err = shown(ctx, w, s); err == nil {
 			return variants[0], nil
 		}
 		if !errors.Is(err, engine.ErrMissing) && !errors.Is(err, engine.ErrUnreadable) && !errors.Is(err, engine.ErrTooSlow) {
 			return "", err
 		}
 	}
-	return variants[len(variants)-1], output(w, cover(s))
+	variant = variants[len(variants)-1]
+	if errors.Is(err, engine.ErrTooSlow) { // a machine that is less busy may manage it
+		variant = strings.TrimPrefix(variant, unreadable)
+	}
+	return variant, output(w, cover(s))
 }
 
 // shown writes a PDF that shows the content.
@@ -342,8 +348,8 @@ const MostRecognised = 200
 const side = 3508
 
 // Recognise returns the text of a source whose pages without a text are recognised; before each it calls next.
-// The error is engine.ErrMissing if a program is not installed, and engine.ErrUnreadable or
-// engine.ErrTooSlow if there is no text for that reason.
+// The error is engine.ErrMissing if a program is not installed, engine.ErrUnreadable if there is no text for that reason,
+// or engine.ErrTooSlow.
 func Recognise(ctx context.Context, s Source, next func() error) ([]byte, error) {
 	if class(s) != "pdf" {
 		var pdf bytes.Buffer
@@ -376,9 +382,9 @@ func Recognise(ctx context.Context, s Source, next func() error) ([]byte, error)
 			pages[n], err = engine.Recognise(ctx, picture)
 		}
 		switch {
-		case errors.Is(err, engine.ErrUnreadable), errors.Is(err, engine.ErrTooSlow):
+		case errors.Is(err, engine.ErrUnreadable):
 			failed = err
-		case err != nil:
+		case err != nil: // also engine.ErrTooSlow: the page would have no text for good
 			return nil, err
 		}
 	}
