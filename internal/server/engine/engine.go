@@ -121,7 +121,12 @@ const bounded = `ulimit -c 0; ulimit -v "$1" 2>/dev/null; ulimit -f "$2"; ulimit
 // else wants of the processors, as far as that is permitted.
 var (
 	modest = sync.OnceValue(func() []string { return permitted([]string{"unshare", "-rn"}, []string{"nice", "-n", "10"}) })
-	idle   = sync.OnceValue(func() []string { return slices.Concat(modest(), permitted([]string{"chrt", "-i", "0"})) })
+	idle   = sync.OnceValue(func() []string {
+		if class := permitted([]string{"chrt", "-i", "0"}); class != nil {
+			return append(class, permitted([]string{"unshare", "-rn"})...)
+		}
+		return modest()
+	})
 )
 
 // permitted joins the beginnings of commands that work here.
@@ -148,10 +153,8 @@ const starved = 4
 // toSpare reports whether processors were idle in the last minute.
 func toSpare() bool {
 	var load float64
-	text, err := os.ReadFile("/proc/loadavg")
-	if err == nil {
-		_, err = fmt.Sscan(string(text), &load)
-	}
+	text, _ := os.ReadFile("/proc/loadavg") // of Linux alone
+	_, err := fmt.Sscan(string(text), &load)
 	return err == nil && load < float64(runtime.NumCPU())
 }
 
@@ -192,10 +195,10 @@ func run(ctx context.Context, b Bounds, beginning []string, file *os.File, progr
 	limited, cancel := context.WithTimeout(ctx, b.Time)
 	defer cancel()
 	answer := &bounds{left: b.Output}
-	words := slices.Concat([]string{
-		"-c", bounded, program, strconv.FormatInt(b.Memory>>10, 10), strconv.Itoa(maxFile), strconv.Itoa(int(b.Processor.Seconds())),
-	}, beginning, []string{program}, args)
-	command := exec.CommandContext(limited, "/bin/sh", words...) //nolint:gosec // the program and its arguments are ours
+	words := slices.Concat(beginning, []string{
+		"/bin/sh", "-c", bounded, program, strconv.FormatInt(b.Memory>>10, 10), strconv.Itoa(maxFile), strconv.Itoa(int(b.Processor.Seconds())), program,
+	}, args)
+	command := exec.CommandContext(limited, words[0], words[1:]...) //nolint:gosec // the program and its arguments are ours
 	command.Stdin, command.Stdout = file, answer
 	command.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "TMPDIR=" + dir, "LC_ALL=C.UTF-8", "OMP_THREAD_LIMIT=1"}
 	command.Dir = dir

@@ -86,7 +86,7 @@ func TestRunEndsInTime(t *testing.T) {
 
 // A run without hurry gets only what nobody else wants of the processors, unless it takes long so.
 func TestRunWithoutHurry(t *testing.T) {
-	if len(idle()) == len(modest()) {
+	if slices.Equal(idle(), modest()) {
 		t.Skip("this system has no such class")
 	}
 	within := Usual
