@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -81,9 +82,18 @@ func TestThePagesOfAPDFHit(t *testing.T) {
 	if n := h.kept() - before; n != 0 {
 		t.Errorf("a text was found out for somebody who does not want it: %d contents more", n)
 	}
-	for range 2 {
-		if got := hitting(t, decode[hits](t, h.send(http.MethodPost, path, "", nil))); !slices.Equal(got, []int{1, 3}) {
-			t.Errorf("the pages %v hit", got)
+	for n := range 10 { // on a busy machine a text is not found out in time, and then not tried again for a while
+		got := hitting(t, decode[hits](t, h.send(http.MethodPost, path, "", nil)))
+		if len(got) == 0 && n < 9 {
+			word := fmt.Sprint("busy", n)
+			h.uploaded(word+".pdf", pdfSaying(t, "first", fmt.Sprint("second ", n), "third first"), "target-folder-id", text(o.other))
+			path = "/search?" + asQuery("fulltext-one", word+" first")
+			continue
 		}
+		again := hitting(t, decode[hits](t, h.send(http.MethodPost, path, "", nil)))
+		if want := []int{1, 3}; !slices.Equal(got, want) || !slices.Equal(again, want) {
+			t.Errorf("the pages %v and then %v hit", got, again)
+		}
+		return
 	}
 }
