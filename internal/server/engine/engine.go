@@ -133,7 +133,7 @@ var (
 func permitted(beginnings ...[]string) (words []string) {
 	for _, part := range beginnings {
 		path, err := exec.LookPath(part[0])
-		if err == nil && exec.Command(path, append(part[1:], "/bin/sh", "-c", ":")...).Run() == nil { //nolint:gosec // ours
+		if err == nil && exec.Command(path, append(part[1:], "/bin/sh", "-c", ":")...).Run() == nil { //nolint:gosec,noctx // ours, and brief
 			words = append(append(words, path), part[1:]...)
 		}
 	}
@@ -172,8 +172,7 @@ func Run(ctx context.Context, b Bounds, document io.Reader, program string, args
 	}
 	defer done()
 	if ctx.Value(unhurried{}) != nil && toSpare() {
-		first := b
-		first.Time = b.Processor / starved
+		first := Bounds{b.Processor, b.Processor / starved, b.Memory, b.Output}
 		out, whole, err = run(ctx, first, idle(), file, program, args...)
 		if !errors.Is(err, ErrTooSlow) {
 			return out, whole, err

@@ -257,7 +257,7 @@ func (p *rtf) put(c rune) {
 		p.skip--
 	} else if !p.group.hidden {
 		p.flush()
-		p.out().WriteRune(c)
+		_, _ = p.out().WriteRune(c)
 	}
 }
 
@@ -281,7 +281,7 @@ func (p *rtf) flush() {
 	p.skip = 0
 	if len(p.raw) > 0 {
 		words, _ := cmp.Or(p.fonts[p.group.font], p.base).NewDecoder().Bytes(p.raw)
-		p.out().Write(words)
+		_, _ = p.out().Write(words)
 		p.raw = p.raw[:0]
 	}
 }

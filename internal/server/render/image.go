@@ -399,7 +399,7 @@ func mendLengths(data []byte, d whole.Directory) {
 		}
 		switch p := data[at+uint64(i)*width:]; width {
 		case 2:
-			d.Order.PutUint16(p, uint16(min(size-off, 1<<16-1))) //nolint:gosec // it fits
+			d.Order.PutUint16(p, uint16(min(size-off, 1<<16-1)))
 		case 4:
 			d.Order.PutUint32(p, uint32(size-off)) //nolint:gosec // of a file in memory
 		}

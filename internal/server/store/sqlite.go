@@ -201,7 +201,8 @@ func (inFile) several() bool                                                    
 func (inFile) lock(context.Context, session, string) error                       { return nil }
 func (inFile) share(context.Context, session, []string) error                    { return nil }
 func (inFile) claim(context.Context, session, string) (bool, error)              { return true, nil }
-func (inFile) removable(context.Context, session) (bool, error)                  { return true, nil }
+
+func (inFile) removable(context.Context, session) (bool, error) { return true, nil }
 
 // View opens the SQLite database in a file for reading only, also while another process writes to it.
 // Nothing is migrated: a database of another schema version is an error.
