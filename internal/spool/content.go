@@ -401,7 +401,7 @@ func (c *content) unwritten() int64 {
 
 // beginSync has the disk begin to write what it was not told of yet of the file.
 func (c *content) beginSync() {
-	if !c.isInFile() || c.acquire() != nil { // removed: nobody waits
+	if !c.early || !c.isInFile() || c.acquire() != nil { // removed: nobody waits
 		return
 	}
 	defer c.release()

@@ -262,8 +262,7 @@ func (u *Upload) Verify() error {
 	return nil
 }
 
-// BeginSync has the disk begin to write the data, so that a Commit which makes it durable
-// waits for less. The journal needs no such help.
+// BeginSync has the disk begin to write the data (Options.Early), so that a Commit waits for less.
 func (u *Upload) BeginSync() { u.content.beginSync() }
 
 // ReadAt implements io.ReaderAt.

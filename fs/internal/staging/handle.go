@@ -107,9 +107,7 @@ func (h *Handle) Closed(pid uint32, mounts *closing.Mounts) (ends bool, err erro
 	if up == nil || !up.State().Due() {
 		return false, h.outcome()
 	}
-	if f.s.Async {
-		up.BeginSync()
-	}
+	up.BeginSync()
 	_, mapped := f.Writing()
 	switch closing.Examine(pid, h.opener, f.Ino, mapped, mounts) {
 	case closing.More:
