@@ -7,9 +7,12 @@ import (
 	"image"
 	"image/color"
 	"image/png"
+	"slices"
 	"testing"
 
 	xtiff "golang.org/x/image/tiff"
+
+	"github.com/archivefs/archivefs/internal/testing/odd"
 )
 
 // makeTIFF is a scan of some pages, in each the directory before the data or behind them.
@@ -202,6 +205,36 @@ func TestWholePNG(t *testing.T) {
 	wantWhole(t, "a PNG with something behind it", append(bytes.Clone(content), make([]byte, 2000)...))
 	for _, n := range cuts(8, len(content)-4) {
 		wantIncomplete(t, "a PNG cut off", content[:n])
+	}
+}
+
+func TestWholeBoxes(t *testing.T) {
+	box := func(kind string, n int) []byte {
+		return append(append(binary.BigEndian.AppendUint32(nil, uint32(8+n)), kind...), make([]byte, n)...)
+	}
+	long := append(binary.BigEndian.AppendUint64([]byte("\x00\x00\x00\x01mdat"), 16+300), make([]byte, 300)...)
+	open := append([]byte("\x00\x00\x00\x00mdat"), make([]byte, 300)...)
+	start := box("ftyp", 16)
+	film := bytes.Join([][]byte{start, box("free", 8), long, box("moov", 200)}, nil)
+	photo := bytes.Join([][]byte{start, box("meta", 200), box("mdat", 300)}, nil)
+	for name, content := range map[string][]byte{"a film": film, "a photo": photo} {
+		wantWhole(t, name, content)
+		wantWhole(t, name+" with a film behind it", slices.Concat(content, box("mpvd", 30)))
+		wantWhole(t, name+" with something behind it", slices.Concat(content, []byte("SEFH\x69\x00\x00\x00\x01\x00\x00\x00")))
+		wantWhole(t, name+" with blanks behind it", slices.Concat(content, make([]byte, 100)))
+		for _, n := range cuts(12, len(content)) {
+			if described := len(start) + len(box("meta", 200)); name != "a photo" || n < described || n >= described+8 { // else nothing says that data follow
+				wantIncomplete(t, name+" cut off", content[:n])
+			}
+		}
+	}
+	wantWhole(t, "a film whose data go on to the end", slices.Concat(start, box("moov", 200), open))
+	for _, p := range odd.Pictures() {
+		if p.Needs == "heif-convert" {
+			wantWhole(t, p.Name, p.Content)
+			wantIncomplete(t, p.Name+" cut off", p.Content[:300])
+			wantIncomplete(t, p.Name+" cut off", p.Content[:len(p.Content)-1])
+		}
 	}
 }
 

@@ -20,7 +20,7 @@ type Content interface {
 	Size() int64
 }
 
-// Check returns ErrIncomplete for a PDF, a picture (JPEG, TIFF, PNG), a ZIP-based file or one of
+// Check returns ErrIncomplete for a PDF, a picture (JPEG, TIFF, PNG, HEIC), a film (MP4), a ZIP-based file or one of
 // the older Office (.doc, .xls, .msg) that visibly lacks its end: most file managers end a
 // cancelled copy with a normal close, so only the content shows it. What stands behind the end does
 // not matter. Another error says that c could not be read. Of a large file that is whole little is read.
@@ -54,6 +54,8 @@ func look(c Content) (known, whole bool, err error) {
 		whole, err = wholePNG(c)
 	case bytes.HasPrefix(head, []byte(oleHead)):
 		whole, err = wholeOLE(c)
+	case len(head) > 8 && string(head[4:8]) == "ftyp":
+		whole, err = wholeBoxes(c)
 	default:
 		if t := AsTIFF(c); t != nil {
 			whole, err = t.whole()
