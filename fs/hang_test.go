@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -75,6 +76,52 @@ func TestInterruptEndsAReader(t *testing.T) {
 			must(t, cmd.Process.Signal(os.Interrupt))
 			if err := ends(t, cmd); err == nil {
 				t.Error("ended without an error")
+			}
+		})
+	}
+}
+
+// A signal that is no request to end, such as a timer's, does not make a request fail, however often it comes: git and
+// many others take EINTR for an error of the disk. Ctrl-C still ends the wait, also where the program catches it.
+func TestATimerEndsNoReader(t *testing.T) {
+	for _, tt := range []struct{ name, path, read string }{
+		{"a length", "/document/list", `stat "Briefe/a.txt"`},
+		{"a folder", "/document/list", `opendir D, "Briefe"`},
+		{"a content", "/document/{id}/pdf", `open F, "Rechnungen/big.txt" and sysread(F, $_, 10) == 10`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			f := newForeign(t, hostile.Config{List: hostile.ListShape{Sizes: true}})
+			f.AddDocument(f.letters, hostile.Document{Name: "a.txt", Content: []byte("Inhalt"), Pages: 1})
+			f.AddDocument(f.bills, hostile.Document{Name: "big.txt", Content: bytes.Repeat([]byte("x"), 1<<20), Pages: 1})
+			m := f.patient(t)
+			wantNames(t, m.path("Muster GmbH", "Rechnungen"), "big.txt")
+			wait := func() (*hostile.Gate, *exec.Cmd) {
+				gate := hostile.NewGate()
+				t.Cleanup(gate.Open)
+				f.Fault(hostile.Fault{Method: "GET", Path: tt.path, Times: hostile.Always, Do: hostile.StallBefore(gate)})
+				cmd := run(t, "env", "-C", m.path("Muster GmbH"), "perl", "-e",
+					`$SIG{ALRM} = sub { print STDERR "timer " }; $SIG{INT} = sub {}; (`+tt.read+`) or die "$!"`)
+				<-gate.Arrived()
+				must(t, cmd.Process.Signal(syscall.SIGALRM))
+				return gate, cmd
+			}
+			_, caught := wait()
+			time.Sleep(300 * time.Millisecond) // the first signal has had its effect, if any
+			must(t, caught.Process.Signal(os.Interrupt))
+			if err := ends(t, caught); err == nil || !strings.Contains(fmt.Sprint(caught.Stderr), "Interrupted system call") {
+				t.Errorf("after Ctrl-C: %v: %s", err, caught.Stderr)
+			}
+			f.ClearFaults()
+			m.remount()
+			wantNames(t, m.path("Muster GmbH", "Rechnungen"), "big.txt")
+			gate, cmd := wait()
+			for range 3 {
+				time.Sleep(50 * time.Millisecond)
+				must(t, cmd.Process.Signal(syscall.SIGALRM))
+			}
+			gate.Open()
+			if err := ends(t, cmd); err != nil || !strings.Contains(fmt.Sprint(cmd.Stderr), "timer") {
+				t.Errorf("after timers: %v: %s", err, cmd.Stderr)
 			}
 		})
 	}

@@ -53,11 +53,7 @@ func (f *FileSystem) TakeOver(dir string, detach func() error) (*Mount, error) {
 		RootStableAttr:  &fusefs.StableAttr{Ino: f.Root.Tree.Top.Load().Ino},
 		Logger:          options.Logger,
 	})
-	raw := fuse.RawFileSystem(absences{nodes})
-	if f.opts.Times {
-		raw = timed{raw, f.clocks}
-	}
-	server, conn, err := connect(dir, raw, options, detach)
+	server, conn, err := connect(dir, requests{nodes, f.clocks}, options, detach)
 	if err != nil {
 		return nil, fmt.Errorf("mount at %s: %w", dir, err)
 	}
@@ -79,17 +75,6 @@ func (f *FileSystem) TakeOver(dir string, detach func() error) (*Mount, error) {
 	}
 	go m.attend()
 	return m, nil
-}
-
-// absences lets Lookup return negative entries, each with its own timeout. The library has one timeout for all of them.
-type absences struct{ fuse.RawFileSystem }
-
-func (a absences) Lookup(cancel <-chan struct{}, header *fuse.InHeader, name string, out *fuse.EntryOut) fuse.Status {
-	status := a.RawFileSystem.Lookup(cancel, header, name, out)
-	if status == fuse.ENOENT && out.EntryTimeout() > 0 {
-		return fuse.OK // node 0: a negative entry
-	}
-	return status
 }
 
 func (f *FileSystem) mountOptions() fuse.MountOptions {

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/hanwen/go-fuse/v2/fuse"
+
+	"github.com/archivefs/archivefs/fs/internal/node"
 )
 
 // OperationTimes are how long requests of the kernel took, by operation, until they were answered. What
@@ -58,7 +60,7 @@ func (c clocks) took(op string, began time.Time) {
 	c[op].sum.Add(int64(took))
 }
 
-// OperationTimes returns the times of the operations that there were. There are none without Options.Times.
+// OperationTimes returns the times of the operations that there were.
 func (f *FileSystem) OperationTimes() []OperationTimes {
 	var all []OperationTimes
 	for _, op := range operations {
@@ -75,114 +77,133 @@ func (f *FileSystem) OperationTimes() []OperationTimes {
 	return all
 }
 
-// timed is a file system whose requests are timed. Those that the mount refuses, such as SYMLINK, and those that
-// need no more than memory are not.
-type timed struct {
+// requests are those of the kernel, on their way to the nodes.
+type requests struct {
 	fuse.RawFileSystem
 	clocks
 }
 
-func (t timed) Lookup(cancel <-chan struct{}, header *fuse.InHeader, name string, out *fuse.EntryOut) fuse.Status {
-	defer t.took("LOOKUP", time.Now())
-	return t.RawFileSystem.Lookup(cancel, header, name, out)
+// read answers a request that changes nothing: a second time if a signal has interrupted it, unless the signal is to
+// end what its program does. The kernel interrupts a request for any signal, such as those of timers, of a terminal that
+// changes its size or of Go's scheduler, and most programs do not expect EINTR of a disk.
+func (r requests) read(op string, cancel <-chan struct{}, caller fuse.Caller, answer func(cancel <-chan struct{}) fuse.Status) fuse.Status {
+	defer r.took(op, time.Now())
+	status := answer(cancel)
+	if status == fuse.EINTR {
+		ctx, stop := node.WhileWaiting(&fuse.Context{Caller: caller, Cancel: cancel})
+		defer stop()
+		status = answer(ctx.Done())
+	}
+	return status
 }
 
-func (t timed) GetAttr(cancel <-chan struct{}, in *fuse.GetAttrIn, out *fuse.AttrOut) fuse.Status {
-	defer t.took("GETATTR", time.Now())
-	return t.RawFileSystem.GetAttr(cancel, in, out)
+// Lookup also lets nodes return negative entries, each with its own timeout. The library has one timeout for all of them.
+func (r requests) Lookup(cancel <-chan struct{}, header *fuse.InHeader, name string, out *fuse.EntryOut) fuse.Status {
+	return r.read("LOOKUP", cancel, header.Caller, func(cancel <-chan struct{}) fuse.Status {
+		status := r.RawFileSystem.Lookup(cancel, header, name, out)
+		if status == fuse.ENOENT && out.EntryTimeout() > 0 {
+			return fuse.OK // node 0
+		}
+		return status
+	})
 }
 
-func (t timed) Statx(cancel <-chan struct{}, in *fuse.StatxIn, out *fuse.StatxOut) fuse.Status {
-	defer t.took("STATX", time.Now())
-	return t.RawFileSystem.Statx(cancel, in, out)
+func (r requests) GetAttr(cancel <-chan struct{}, in *fuse.GetAttrIn, out *fuse.AttrOut) fuse.Status {
+	return r.read("GETATTR", cancel, in.Caller, func(cancel <-chan struct{}) fuse.Status { return r.RawFileSystem.GetAttr(cancel, in, out) })
 }
 
-func (t timed) SetAttr(cancel <-chan struct{}, in *fuse.SetAttrIn, out *fuse.AttrOut) fuse.Status {
-	defer t.took("SETATTR", time.Now())
-	return t.RawFileSystem.SetAttr(cancel, in, out)
+func (r requests) Statx(cancel <-chan struct{}, in *fuse.StatxIn, out *fuse.StatxOut) fuse.Status {
+	return r.read("STATX", cancel, in.Caller, func(cancel <-chan struct{}) fuse.Status { return r.RawFileSystem.Statx(cancel, in, out) })
 }
 
-func (t timed) ReadDir(cancel <-chan struct{}, in *fuse.ReadIn, out *fuse.DirEntryList) fuse.Status {
-	defer t.took("READDIR", time.Now())
-	return t.RawFileSystem.ReadDir(cancel, in, out)
+func (r requests) SetAttr(cancel <-chan struct{}, in *fuse.SetAttrIn, out *fuse.AttrOut) fuse.Status {
+	defer r.took("SETATTR", time.Now())
+	return r.RawFileSystem.SetAttr(cancel, in, out)
 }
 
-func (t timed) ReadDirPlus(cancel <-chan struct{}, in *fuse.ReadIn, out *fuse.DirEntryList) fuse.Status {
-	defer t.took("READDIRPLUS", time.Now())
-	return t.RawFileSystem.ReadDirPlus(cancel, in, out)
+func (r requests) ReadDir(cancel <-chan struct{}, in *fuse.ReadIn, out *fuse.DirEntryList) fuse.Status {
+	return r.read("READDIR", cancel, in.Caller, func(cancel <-chan struct{}) fuse.Status { return r.RawFileSystem.ReadDir(cancel, in, out) })
 }
 
-func (t timed) OpenDir(cancel <-chan struct{}, in *fuse.OpenIn, out *fuse.OpenOut) fuse.Status {
-	defer t.took("OPENDIR", time.Now())
-	return t.RawFileSystem.OpenDir(cancel, in, out)
+func (r requests) ReadDirPlus(cancel <-chan struct{}, in *fuse.ReadIn, out *fuse.DirEntryList) fuse.Status {
+	return r.read("READDIRPLUS", cancel, in.Caller, func(cancel <-chan struct{}) fuse.Status { return r.RawFileSystem.ReadDirPlus(cancel, in, out) })
 }
 
-func (t timed) Open(cancel <-chan struct{}, in *fuse.OpenIn, out *fuse.OpenOut) fuse.Status {
-	defer t.took("OPEN", time.Now())
-	return t.RawFileSystem.Open(cancel, in, out)
+func (r requests) OpenDir(cancel <-chan struct{}, in *fuse.OpenIn, out *fuse.OpenOut) fuse.Status {
+	return r.read("OPENDIR", cancel, in.Caller, func(cancel <-chan struct{}) fuse.Status { return r.RawFileSystem.OpenDir(cancel, in, out) })
 }
 
-func (t timed) Create(cancel <-chan struct{}, in *fuse.CreateIn, name string, out *fuse.CreateOut) fuse.Status {
-	defer t.took("CREATE", time.Now())
-	return t.RawFileSystem.Create(cancel, in, name, out)
+func (r requests) Open(cancel <-chan struct{}, in *fuse.OpenIn, out *fuse.OpenOut) fuse.Status {
+	return r.read("OPEN", cancel, in.Caller, func(cancel <-chan struct{}) fuse.Status { return r.RawFileSystem.Open(cancel, in, out) })
 }
 
-func (t timed) Read(cancel <-chan struct{}, in *fuse.ReadIn, buf []byte) (fuse.ReadResult, fuse.Status) {
-	defer t.took("READ", time.Now())
-	return t.RawFileSystem.Read(cancel, in, buf)
+func (r requests) Create(cancel <-chan struct{}, in *fuse.CreateIn, name string, out *fuse.CreateOut) fuse.Status {
+	defer r.took("CREATE", time.Now())
+	return r.RawFileSystem.Create(cancel, in, name, out)
 }
 
-func (t timed) Write(cancel <-chan struct{}, in *fuse.WriteIn, data []byte) (uint32, fuse.Status) {
-	defer t.took("WRITE", time.Now())
-	return t.RawFileSystem.Write(cancel, in, data)
+func (r requests) Read(cancel <-chan struct{}, in *fuse.ReadIn, buf []byte) (result fuse.ReadResult, status fuse.Status) {
+	status = r.read("READ", cancel, in.Caller, func(cancel <-chan struct{}) (status fuse.Status) {
+		result, status = r.RawFileSystem.Read(cancel, in, buf)
+		return status
+	})
+	return result, status
 }
 
-func (t timed) Writev(cancel <-chan struct{}, in *fuse.WriteIn, data [][]byte) (uint32, fuse.Status) {
-	defer t.took("WRITE", time.Now())
-	return t.RawFileSystem.Writev(cancel, in, data)
+func (r requests) Write(cancel <-chan struct{}, in *fuse.WriteIn, data []byte) (uint32, fuse.Status) {
+	defer r.took("WRITE", time.Now())
+	return r.RawFileSystem.Write(cancel, in, data)
 }
 
-func (t timed) Flush(cancel <-chan struct{}, in *fuse.FlushIn) fuse.Status {
-	defer t.took("FLUSH", time.Now())
-	return t.RawFileSystem.Flush(cancel, in)
+func (r requests) Writev(cancel <-chan struct{}, in *fuse.WriteIn, data [][]byte) (uint32, fuse.Status) {
+	defer r.took("WRITE", time.Now())
+	return r.RawFileSystem.Writev(cancel, in, data)
 }
 
-func (t timed) Fsync(cancel <-chan struct{}, in *fuse.FsyncIn) fuse.Status {
-	defer t.took("FSYNC", time.Now())
-	return t.RawFileSystem.Fsync(cancel, in)
+func (r requests) Flush(cancel <-chan struct{}, in *fuse.FlushIn) fuse.Status {
+	defer r.took("FLUSH", time.Now())
+	return r.RawFileSystem.Flush(cancel, in)
 }
 
-func (t timed) Release(cancel <-chan struct{}, in *fuse.ReleaseIn) {
-	defer t.took("RELEASE", time.Now())
-	t.RawFileSystem.Release(cancel, in)
+func (r requests) Fsync(cancel <-chan struct{}, in *fuse.FsyncIn) fuse.Status {
+	defer r.took("FSYNC", time.Now())
+	return r.RawFileSystem.Fsync(cancel, in)
 }
 
-func (t timed) Mkdir(cancel <-chan struct{}, in *fuse.MkdirIn, name string, out *fuse.EntryOut) fuse.Status {
-	defer t.took("MKDIR", time.Now())
-	return t.RawFileSystem.Mkdir(cancel, in, name, out)
+func (r requests) Release(cancel <-chan struct{}, in *fuse.ReleaseIn) {
+	defer r.took("RELEASE", time.Now())
+	r.RawFileSystem.Release(cancel, in)
 }
 
-func (t timed) Unlink(cancel <-chan struct{}, header *fuse.InHeader, name string) fuse.Status {
-	defer t.took("UNLINK", time.Now())
-	return t.RawFileSystem.Unlink(cancel, header, name)
+func (r requests) Mkdir(cancel <-chan struct{}, in *fuse.MkdirIn, name string, out *fuse.EntryOut) fuse.Status {
+	defer r.took("MKDIR", time.Now())
+	return r.RawFileSystem.Mkdir(cancel, in, name, out)
 }
 
-func (t timed) Rmdir(cancel <-chan struct{}, header *fuse.InHeader, name string) fuse.Status {
-	defer t.took("RMDIR", time.Now())
-	return t.RawFileSystem.Rmdir(cancel, header, name)
+func (r requests) Unlink(cancel <-chan struct{}, header *fuse.InHeader, name string) fuse.Status {
+	defer r.took("UNLINK", time.Now())
+	return r.RawFileSystem.Unlink(cancel, header, name)
 }
 
-func (t timed) Rename(cancel <-chan struct{}, in *fuse.RenameIn, from, to string) fuse.Status {
-	defer t.took("RENAME", time.Now())
-	return t.RawFileSystem.Rename(cancel, in, from, to)
+func (r requests) Rmdir(cancel <-chan struct{}, header *fuse.InHeader, name string) fuse.Status {
+	defer r.took("RMDIR", time.Now())
+	return r.RawFileSystem.Rmdir(cancel, header, name)
 }
 
-func (t timed) GetXAttr(cancel <-chan struct{}, header *fuse.InHeader, attr string, dest []byte) (uint32, fuse.Status) {
-	defer t.took("GETXATTR", time.Now())
-	return t.RawFileSystem.GetXAttr(cancel, header, attr, dest)
+func (r requests) Rename(cancel <-chan struct{}, in *fuse.RenameIn, from, to string) fuse.Status {
+	defer r.took("RENAME", time.Now())
+	return r.RawFileSystem.Rename(cancel, in, from, to)
 }
 
-func (t timed) SetXAttr(cancel <-chan struct{}, in *fuse.SetXAttrIn, attr string, data []byte) fuse.Status {
-	defer t.took("SETXATTR", time.Now())
-	return t.RawFileSystem.SetXAttr(cancel, in, attr, data)
+func (r requests) GetXAttr(cancel <-chan struct{}, header *fuse.InHeader, attr string, dest []byte) (size uint32, status fuse.Status) {
+	status = r.read("GETXATTR", cancel, header.Caller, func(cancel <-chan struct{}) (status fuse.Status) {
+		size, status = r.RawFileSystem.GetXAttr(cancel, header, attr, dest)
+		return status
+	})
+	return size, status
+}
+
+func (r requests) SetXAttr(cancel <-chan struct{}, in *fuse.SetXAttrIn, attr string, data []byte) fuse.Status {
+	defer r.took("SETXATTR", time.Now())
+	return r.RawFileSystem.SetXAttr(cancel, in, attr, data)
 }

@@ -413,8 +413,6 @@ type Options struct {
 	// PID is the process id in the status, StateDir the directory of the spool.
 	PID      int
 	StateDir string
-	// Times has requests of the kernel timed (FileSystem.OperationTimes).
-	Times bool
 	// Now is the clock.
 	Now func() time.Time
 }

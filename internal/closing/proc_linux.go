@@ -98,7 +98,12 @@ func openProc(path string, flags int) (fd int, err error) {
 
 // Doomed reports whether a thread ends as soon as its system call returns: a signal that it does
 // not catch has killed it, or it is gone. It is false when that cannot be found out.
-func Doomed(pid uint32) bool {
+func Doomed(pid uint32) bool { return pends(pid, 0) }
+
+// Asked is Doomed, and true for a thread that catches a signal by which people and systems end programs, too.
+func Asked(pid uint32) bool { return pends(pid, endings) }
+
+func pends(pid uint32, evenCaught uint64) bool {
 	if pid == 0 {
 		return false // a process of another pid namespace
 	}
@@ -110,16 +115,17 @@ func Doomed(pid uint32) bool {
 		return true
 	}
 	pending := signals(status, "SigPnd:") | signals(status, "ShdPnd:")
-	kept := signals(status, "SigBlk:") | signals(status, "SigIgn:") | signals(status, "SigCgt:") | harmless
+	kept := signals(status, "SigBlk:") | signals(status, "SigIgn:") | signals(status, "SigCgt:")&^evenCaught | harmless
 	return pending&(^kept|deadly) != 0
 }
 
 // Sets of signals as proc_pid_status(5) shows them: those that by default end no process
-// (signal(7)), and the one that cannot be caught.
+// (signal(7)), the one that cannot be caught, and those that ask a program to end.
 const (
 	harmless = 1<<(unix.SIGCHLD-1) | 1<<(unix.SIGCONT-1) | 1<<(unix.SIGSTOP-1) | 1<<(unix.SIGTSTP-1) |
 		1<<(unix.SIGTTIN-1) | 1<<(unix.SIGTTOU-1) | 1<<(unix.SIGURG-1) | 1<<(unix.SIGWINCH-1)
-	deadly = 1 << (unix.SIGKILL - 1)
+	deadly  = 1 << (unix.SIGKILL - 1)
+	endings = 1<<(unix.SIGINT-1) | 1<<(unix.SIGTERM-1) | 1<<(unix.SIGQUIT-1) | 1<<(unix.SIGHUP-1)
 )
 
 // signals reads a set of signals out of a status.

@@ -213,8 +213,8 @@ const lookEvery = 150 * time.Millisecond
 // (INTERRUPT), and that may be a harmless one, such as those that Go's scheduler sends all the time.
 // So from then on the caller is polled.
 
-// leaves waits for done, and reports whether the caller was killed before that.
-func leaves(ctx context.Context, done <-chan struct{}) bool {
+// leaves waits for done, and reports whether the caller was killed before that, or what else gone reports.
+func leaves(ctx context.Context, done <-chan struct{}, gone func(pid uint32) bool) bool {
 	select {
 	case <-done:
 		return false
@@ -224,7 +224,7 @@ func leaves(ctx context.Context, done <-chan struct{}) bool {
 	look := time.NewTicker(lookEvery)
 	defer look.Stop()
 	for {
-		if closing.Doomed(pid) {
+		if gone(pid) {
 			return true
 		}
 		select {
@@ -248,7 +248,7 @@ func (k *Kernel) outlive(ctx context.Context, change func(context.Context) sysca
 		}()
 		errno = change(context.WithoutCancel(ctx))
 	})
-	if !leaves(ctx, done) {
+	if !leaves(ctx, done, closing.Doomed) {
 		return errno
 	}
 	k.Service.Log.Debug("a caller was killed; its change goes on")
@@ -280,9 +280,18 @@ type placed struct {
 // WhileAlive returns a context that ends when the caller of a request is killed, but not when the
 // caller is merely interrupted. stop ends the watch.
 func WhileAlive(ctx context.Context) (alive context.Context, stop func()) {
+	return whileNot(ctx, closing.Doomed)
+}
+
+// WhileWaiting is WhileAlive for what changes nothing: the context ends, too, when the caller is asked to end.
+func WhileWaiting(ctx context.Context) (waiting context.Context, stop func()) {
+	return whileNot(ctx, closing.Asked)
+}
+
+func whileNot(ctx context.Context, gone func(pid uint32) bool) (alive context.Context, stop func()) {
 	alive, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	unwatch := context.AfterFunc(ctx, func() {
-		if leaves(ctx, alive.Done()) {
+		if leaves(ctx, alive.Done(), gone) {
 			cancel()
 		}
 	})

@@ -274,7 +274,6 @@ func readService(c *cli.Context, s *Mount) error {
 // readReports reads who is told how the mount is.
 func readReports(c *cli.Context, s *Mount) error {
 	s.Metrics, s.Notify = c.String("metrics"), c.String("notify") == "auto"
-	s.Fs.Times = s.Metrics != ""
 	return cmp.Or(running.CheckMetrics(s.Metrics), config.Choice("notify", c.String("notify"), "auto", "none"))
 }
 
