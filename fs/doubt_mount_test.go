@@ -106,12 +106,14 @@ func TestAFileThatWasCutOffIsCopiedAgain(t *testing.T) {
 		look   func(*hostile.Gate) hostile.Action // the first look of the next mount; nil: as usual
 		hidden int                                // it had arrived, and so many listings do not show it yet
 		away   bool                               // the first copy fails, because nobody can look
+		during bool                               // the look sees it between the open and the close
 	}{
 		"before it is looked for": {},
 		"before the look sees it": {look: hostile.StallBefore},
 		"after the look saw it":   {look: hostile.StallAfter},
 		"and nobody can look":     {away: true},
 		"and it had arrived":      {hidden: 2},
+		"while it is looked for":  {hidden: 1, look: hostile.StallBefore, during: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -143,10 +145,18 @@ func TestAFileThatWasCutOffIsCopiedAgain(t *testing.T) {
 				wantErrno(t, "close", put(path, "Inhalt"), syscall.EIO)
 				f.ClearFaults()
 			}
-			go write()
-			looks.Open()
-			if err := <-written; err != nil {
-				t.Error(err)
+			if tt.during {
+				w := get(os.Create(path))(t)
+				get(w.WriteString("Inhalt"))(t)
+				looks.Open()
+				heals(t, "it is found", func() bool { return len(m.fs.Status().Uploads.List) == 0 })
+				must(t, w.Close())
+			} else {
+				go write()
+				looks.Open()
+				if err := <-written; err != nil {
+					t.Error(err)
+				}
 			}
 			heals(t, "nothing is left", func() bool { return m.fs.Status().Uploads.Bytes == 0 })
 			if got := f.holds(f.letters); !slices.Equal(got, []string{"a.txt=Inhalt"}) {

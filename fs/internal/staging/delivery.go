@@ -172,7 +172,11 @@ func (v *delivery) SendLocked(ctx context.Context, f *File, up *spool.Upload, d 
 func (v *delivery) sendAgain(ctx context.Context, up *spool.Upload, baseline spool.Baseline) (id archive.ID, err error) {
 	var continued []*spool.Upload
 	for _, earlier := range v.s.doubts.continued(up) {
-		if was := earlier.Record(); unanswered(&was) {
+		was := earlier.Record()
+		if found(&was) && v.shows(ctx, was.Folder, was.Document) {
+			return was.Document, nil
+		}
+		if unanswered(&was) {
 			if id, err = spool.Resolve(ctx, earlier, v.s.Service.Archive, false); err == nil {
 				v.s.conclude(ctx, earlier, id)
 				return id, nil
@@ -327,10 +331,7 @@ func (v *delivery) restedLocked(ctx context.Context, f *File, up *spool.Upload) 
 	}
 	r := up.Record()
 	err := cmp.Or(r.Lacks(), whole.Check(up))
-	there := func(doc archive.ID) bool { // whoever has moved or removed it wants another one
-		docs, err := v.s.Service.ListAfresh(ctx, r.Folder)
-		return err == nil && tree.FindDocument(docs, doc) != nil
-	}
+	there := func(doc archive.ID) bool { return v.shows(ctx, r.Folder, doc) } // whoever has moved or removed it wants another one
 	switch {
 	case v.s.repeats.cover(up, err != nil, there):
 		v.s.Service.Log.WithField("path", archive.Printable(f.Where())).Info("it was written again under its name, and is archived once")
@@ -346,6 +347,12 @@ func (v *delivery) restedLocked(ctx context.Context, f *File, up *spool.Upload) 
 	}
 	v.KeepLocked(f, up, err)
 	return err
+}
+
+// shows reports whether the service lists a document in a folder.
+func (v *delivery) shows(ctx context.Context, folder, doc archive.ID) bool {
+	docs, err := v.s.Service.ListAfresh(ctx, folder)
+	return err == nil && tree.FindDocument(docs, doc) != nil
 }
 
 // KeepLocked keeps a file in its folder as failed that is not whole.

@@ -2,6 +2,7 @@ package staging
 
 import (
 	"context"
+	"maps"
 	"sync"
 	"time"
 
@@ -138,6 +139,10 @@ func (d *doubts) plan(up *spool.Upload, now time.Time) {
 func (d *doubts) planned(up *spool.Upload, now time.Time) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	maps.DeleteFunc(d.looks, func(up *spool.Upload, _ look) bool {
+		was := up.Record()
+		return found(&was) && now.Sub(was.Changed) > longestLook
+	})
 	r := up.Record()
 	if !r.State.IsFailed() && !unanswered(&r) {
 		delete(d.looks, up)
@@ -171,21 +176,28 @@ func (d *doubts) next(up *spool.Upload) (at time.Time, planned bool) {
 	return at, !at.IsZero() && up.State().IsFailed()
 }
 
+// found reports whether what is in doubts has become a document.
+func found(r *spool.Record) bool { return r.State == spool.Confirmed && r.Document != 0 }
+
+// forget forgets an upload that is no more. What was found stays for a while: it may be being copied again.
 func (d *doubts) forget(up *spool.Upload) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	delete(d.looks, up)
+	if was := up.Record(); !found(&was) {
+		delete(d.looks, up)
+	}
 }
 
 // continued are uploads that failed before, or were cut off, with the same bytes and attributes for the same name and folder:
-// the file was copied again, and up may take their place.
+// the file was copied again, and up may take their place, or that of the document that was found while it was copied.
 func (d *doubts) continued(up *spool.Upload) (all []*spool.Upload) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	r := up.Record()
 	for earlier := range d.looks {
 		was := earlier.Record()
-		if earlier != up && (was.State == spool.Lost || unanswered(&was)) && !was.Incomplete() && was.UID == r.UID && was.Replace == r.Replace &&
+		open := was.State == spool.Lost || unanswered(&was) || found(&was) && r.Created.Before(was.Changed)
+		if earlier != up && open && !was.Incomplete() && was.UID == r.UID && was.Replace == r.Replace &&
 			was.Folder == r.Folder && was.DocumentName == r.DocumentName && was.Name == r.Name && was.SHA256 == r.SHA256 && was.EqualAttributes(&r.Attributes) {
 			all = append(all, earlier)
 		}
