@@ -7,12 +7,15 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/archivefs/archivefs/internal/server"
+	"github.com/archivefs/archivefs/internal/server/engine"
+	"github.com/archivefs/archivefs/internal/testing/odd"
 )
 
 // A client that requests very slow renderings does not make others wait for them.
@@ -106,5 +109,33 @@ esac
 		if written, err := os.ReadFile(ran); err != nil || len(written) != tries {
 			t.Errorf("after %d requests it was tried %d times, want %d; %v", i+1, len(written), tries, err)
 		}
+	}
+}
+
+// A program that takes too long for a document is not asked again at the next look, which gets the cover page that was
+// made instead; a while later it is.
+func TestAPDFThatTakesTooLongIsNotTriedAgain(t *testing.T) {
+	programs, usual := t.TempDir(), engine.Usual.Time
+	ran := filepath.Join(programs, "ran")
+	script := fmt.Appendf(nil, "#!/bin/sh\nprintf x >>'%s'\nexec sleep 1000\n", ran)
+	if err := os.WriteFile(filepath.Join(programs, "heif-convert"), script, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", programs+":"+os.Getenv("PATH"))
+	engine.Usual.Time = 300 * time.Millisecond
+	defer func() { engine.Usual.Time = usual }()
+	h := start(t)
+	h.StopBackground() // it would look at it, too
+	o := furnish(t, h)
+	pictures := odd.Pictures()
+	photo := pictures[slices.IndexFunc(pictures, func(p odd.Picture) bool { return p.Needs == "heif-convert" })]
+	id := h.uploaded("photo.heic", string(photo.Content), "target-folder-id", text(o.other))
+	first := h.get("/document/" + text(id) + "/pdf")
+	again := h.get("/document/" + text(id) + "/pdf")
+	if first.status != http.StatusOK || first.body != again.body {
+		t.Errorf("%d and %d, of %d and %d bytes", first.status, again.status, len(first.body), len(again.body))
+	}
+	if written, err := os.ReadFile(ran); err != nil || len(written) != 1 {
+		t.Errorf("it was tried %d times, %v", len(written), err)
 	}
 }

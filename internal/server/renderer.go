@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"sync"
 	"time"
 
@@ -41,7 +42,11 @@ func (m *renderer) withPDF(ctx context.Context, who turns.Party, d store.Documen
 	if d.ContentType == inspect.PDF {
 		return use(d.Digest)
 	}
-	for _, variant := range render.Variants(sourceOf(d)) {
+	variants := render.Variants(sourceOf(d))
+	if m.attempts.vain(attempt{d.Digest, wholePDF}, 0) {
+		variants = append(variants, render.Cover(sourceOf(d)))
+	}
+	for _, variant := range variants {
 		digest, err := m.known.Rendition(ctx, d.Digest, variant)
 		if err != nil {
 			return err
@@ -117,6 +122,9 @@ func (m *renderer) render(ctx context.Context, who turns.Party, digest string, s
 		return "", err
 	}
 	pages := inspect.Content(bytes.NewReader(pdf.Bytes()), int64(pdf.Len()), inspect.Hint{}).Pages
+	if !slices.Contains(render.Variants(source), variant) {
+		m.attempts.fail(attempt{digest, wholePDF}, 0)
+	}
 	if made, err = m.keepMade(ctx, digest, variant, &pdf); err == nil && render.LaidOut(variant) {
 		err = m.known.SetPages(ctx, digest, pages)
 	}
@@ -284,16 +292,17 @@ const (
 	failuresKept = 4096
 )
 
-// attempt is a rendering of a content: a page as a picture, from 0 on, or its text.
+// attempt is a rendering of a content: a page as a picture, from 0 on, its text or its PDF.
 type attempt struct {
 	digest string
 	page   int
 }
 
-// Pages that stand for the text; the second one for a text extracted during a search.
+// Pages that stand for the text, for a text extracted during a search, and for the PDF.
 const (
 	allText      = -1
 	searchedText = -2
+	wholePDF     = -3
 )
 
 // attempts remembers failed renderings, so that nobody waits for them again and they occupy no worker.

@@ -43,8 +43,7 @@ type Source struct {
 // Variants names the renditions that a source may get, the best first. Sources with the same content
 // and variant can share a rendition. The number in a variant changes with the way of rendering.
 func Variants(s Source) []string {
-	cover := "cover " + s.ContentType + " " + s.Name
-	class := class(s)
+	cover, class := Cover(s), class(s)
 	switch {
 	case class == "":
 		return []string{cover}
@@ -54,6 +53,10 @@ func Variants(s Source) []string {
 	}
 	return []string{faithful + class, cover}
 }
+
+// Cover is the variant of a cover page that stands for what a program had no time for: a machine that is less busy may
+// manage it, so it is none of the Variants where that program is installed.
+func Cover(s Source) string { return "cover " + s.ContentType + " " + s.Name }
 
 const (
 	// faithful begins a variant that shows the content, and unreadable that of one of which the program can make nothing.
@@ -73,8 +76,8 @@ func PDF(ctx context.Context, w io.Writer, s Source) (variant string, err error)
 		}
 	}
 	variant = variants[len(variants)-1]
-	if errors.Is(err, engine.ErrTooSlow) { // a machine that is less busy may manage it
-		variant = strings.TrimPrefix(variant, unreadable)
+	if errors.Is(err, engine.ErrTooSlow) {
+		variant = Cover(s)
 	}
 	return variant, output(w, cover(s))
 }
