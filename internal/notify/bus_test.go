@@ -153,7 +153,11 @@ func TestDesktopThatHangs(t *testing.T) {
 			}
 			desk.Hang(false)
 			wantShow(t, b, Message{Summary: "three"})
-			if n := desk.Next(); n.Summary != "three" {
+			n := desk.Next()
+			if n.Summary == "two" { // which the bus had already
+				n = desk.Next()
+			}
+			if n.Summary != "three" {
 				t.Errorf("%+v", n)
 			}
 		})

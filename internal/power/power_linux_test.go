@@ -88,7 +88,7 @@ func TestWatchOnABusThatHangs(t *testing.T) {
 				logind.PrepareForSleep(true)
 				wantTold(t, s, "sleep")
 				next(t, "release", lock.Released)
-				logind.Hang(true)
+				logind.Mute.Store(true)
 				logind.PrepareForSleep(false)
 				wantTold(t, s, "wake")
 			}

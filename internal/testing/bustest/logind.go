@@ -1,18 +1,26 @@
 package bustest
 
 import (
-	"fmt"
 	"os"
+	"sync/atomic"
 	"testing"
+
+	"github.com/godbus/dbus/v5"
 )
 
-const login1 = "org.freedesktop.login1"
+const (
+	login1     = "org.freedesktop.login1"
+	login1Path = dbus.ObjectPath("/org/freedesktop/login1")
+)
 
 // Logind is a bus with logind on it, which announces when the machine sleeps, and notes who delays it.
 type Logind struct {
 	*Bus
 	// Delays gets a lock for each delay that somebody asks for.
 	Delays chan *Lock
+	// Mute lets nothing be answered.
+	Mute    atomic.Bool
+	service *dbus.Conn
 }
 
 // Lock delays the sleep of the machine.
@@ -25,27 +33,34 @@ type Lock struct {
 func StartLogind(t testing.TB) *Logind {
 	t.Helper()
 	l := &Logind{Bus: Start(t), Delays: make(chan *Lock, 100)}
-	l.run(manager{l.Delays})
+	l.service = l.serve(login1, login1Path, login1+".Manager", nil)
+	calls := make(chan *dbus.Message, 100)
+	l.service.Eavesdrop(calls) // the library does not close what it answers with
+	go func() {
+		for call := range calls {
+			if call.Type == dbus.TypeMethodCall && !l.Mute.Load() {
+				l.inhibit(call)
+			}
+		}
+	}()
 	return l
 }
 
 // PrepareForSleep announces that the machine sleeps, or has woken up.
 func (l *Logind) PrepareForSleep(begins bool) {
-	l.signal(login1, "/org/freedesktop/login1", login1+".Manager", "PrepareForSleep", begins)
+	l.signal(l.service, login1Path, login1+".Manager.PrepareForSleep", begins)
 }
 
-// manager is the service.
-type manager struct{ delays chan<- *Lock }
-
-func (manager) name() string { return login1 }
-
-func (m manager) call(method string, args []any) ([]any, error) {
-	if method != "Inhibit" || len(args) != 4 || args[0] != "sleep" || args[3] != "delay" {
-		return nil, fmt.Errorf("logind cannot %s(%v)", method, args)
+// inhibit answers a call of Inhibit, the only method (org.freedesktop.login1(5)).
+func (l *Logind) inhibit(call *dbus.Message) {
+	if method, _ := call.Headers[dbus.FieldMember].Value().(string); method != "Inhibit" || len(call.Body) != 4 || call.Body[0] != "sleep" || call.Body[3] != "delay" {
+		l.t.Errorf("logind is called: %v", call)
+		return
 	}
 	read, held, err := os.Pipe()
 	if err != nil {
-		return nil, err
+		l.t.Error(err)
+		return
 	}
 	lock := &Lock{Released: make(chan struct{})}
 	go func() {
@@ -53,6 +68,10 @@ func (m manager) call(method string, args []any) ([]any, error) {
 		_, _ = read.Read(make([]byte, 1)) // ends when nobody holds it
 		close(lock.Released)
 	}()
-	m.delays <- lock
-	return []any{held}, nil
+	l.Delays <- lock
+	l.service.Send(&dbus.Message{Type: dbus.TypeMethodReply, Body: []any{dbus.UnixFD(held.Fd())}, Headers: map[dbus.HeaderField]dbus.Variant{ //nolint:gosec // a descriptor
+		dbus.FieldReplySerial: dbus.MakeVariant(call.Serial()), dbus.FieldDestination: call.Headers[dbus.FieldSender],
+		dbus.FieldSignature: dbus.MakeVariant(dbus.SignatureOf(dbus.UnixFD(0))),
+	}}, nil)
+	_ = held.Close() // the client has its own
 }

@@ -1,7 +1,7 @@
 package bustest
 
 import (
-	"fmt"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -9,7 +9,8 @@ import (
 )
 
 const (
-	notifications = "org.freedesktop.Notifications"
+	notifications     = "org.freedesktop.Notifications"
+	notificationsPath = dbus.ObjectPath("/org/freedesktop/Notifications")
 	// limit is for what never comes.
 	limit = time.Minute
 )
@@ -17,8 +18,9 @@ const (
 // Notifications is a bus with a notification service on it.
 type Notifications struct {
 	*Bus
-	can []string // its capabilities
-	got chan Notification
+	can     []string // its capabilities
+	got     chan Notification
+	service *dbus.Conn // nil while there is none
 }
 
 // Notification is a call of Notify, and the id that was answered.
@@ -66,39 +68,45 @@ func (n *Notifications) Invoke(id uint32, action, token string) {
 func (n *Notifications) Dismiss(id uint32) { n.tell("NotificationClosed", id, uint32(2)) }
 
 func (n *Notifications) tell(signal string, args ...any) {
-	n.signal(notifications, "/org/freedesktop/Notifications", notifications, signal, args...)
+	n.signal(n.service, notificationsPath, notifications+"."+signal, args...)
 }
 
 // Restart makes the notification service another one, which knows no notification.
-func (n *Notifications) Restart() { n.run(&desktop{can: n.can, got: n.got}) }
+func (n *Notifications) Restart() {
+	n.Remove()
+	n.service = n.serve(notifications, notificationsPath, notifications, &desktop{can: n.can, got: n.got})
+}
 
 // Remove takes the notification service from the bus.
-func (n *Notifications) Remove() { n.remove(notifications) }
+func (n *Notifications) Remove() {
+	if n.service != nil {
+		_ = n.service.Close()
+		n.service = nil
+	}
+}
 
-// desktop is the service.
+// Disconnect is that of Bus, which the service survives.
+func (n *Notifications) Disconnect() {
+	n.Bus.Disconnect()
+	n.Restart()
+}
+
+// desktop is the service, with the methods of the Desktop Notifications Specification.
 type desktop struct {
 	can []string
 	got chan<- Notification
-	ids uint32
+	ids atomic.Uint32
 }
 
-func (*desktop) name() string { return notifications }
+// GetCapabilities is the method of that name.
+func (d *desktop) GetCapabilities() ([]string, *dbus.Error) { return d.can, nil }
 
-func (d *desktop) call(method string, args []any) ([]any, error) {
-	switch method {
-	case "GetCapabilities":
-		return []any{d.can}, nil
-	case "Notify":
-		var n Notification
-		if err := dbus.Store(args, &n.App, &n.Replaces, &n.Icon, &n.Summary, &n.Body, &n.Actions, &n.Hints, &n.Expires); err != nil {
-			return nil, err
-		}
-		if n.ID = n.Replaces; n.ID == 0 {
-			d.ids++
-			n.ID = d.ids
-		}
-		d.got <- n
-		return []any{n.ID}, nil
+// Notify is the method of that name.
+func (d *desktop) Notify(app string, replaces uint32, icon, summary, body string, actions []string, hints map[string]dbus.Variant, expires int32) (uint32, *dbus.Error) {
+	id := replaces
+	if id == 0 {
+		id = d.ids.Add(1)
 	}
-	return nil, fmt.Errorf("the desktop has no method %s", method)
+	d.got <- Notification{app, icon, summary, body, replaces, id, actions, hints, expires}
+	return id, nil
 }
