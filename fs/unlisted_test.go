@@ -185,6 +185,7 @@ func TestAnAnswerOfSomethingInBetweenToAReplacement(t *testing.T) {
 			f := newForeign(t, hostile.Config{})
 			f.AddDocument(f.inbox, hostile.Document{Name: "a.txt", Content: []byte("before")})
 			m := f.mount(t, nil)
+			m.tries(2 * time.Second) // it is sent again after two looks
 			path := m.path("inboxes", "Administrator", "a.txt")
 			wantContent(t, path, "before")
 			f.Fault(hostile.Fault{Path: "/document/{id}/replace", Do: hostile.Answer(http.StatusOK, body)})
