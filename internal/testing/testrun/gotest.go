@@ -17,8 +17,8 @@ import (
 )
 
 // atOnce is how many packages are compiled and tested at once: the tests of the longest wait more
-// than they work.
-const atOnce = 6
+// than they work, and what they wait for comes late where too many do.
+const atOnce = 4
 
 // plain leaves the race detector out of packages that compute a lot and share nothing: SQLite, which is C that
 // was translated to Go, and what draws and packs. Watching them takes a quarter of the time that the tests of the service
