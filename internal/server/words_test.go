@@ -142,7 +142,7 @@ func TestTextOfOfficeDocuments(t *testing.T) {
 	id := h.uploaded("x.xlsx", b.String(), "target-folder-id", text(o.other))
 	cut := h.uploaded("y.xlsx", b.String()[:b.Len()-10], "target-folder-id", text(o.other))
 	for range 2 { // the second time it is kept
-		if a := h.get("/document/" + text(id) + "/ocr-result"); a.status != http.StatusOK || strings.TrimSpace(a.body) != "Grüße" {
+		if a := h.get("/document/" + text(id) + "/ocr-result"); a.status != http.StatusOK || strings.TrimSpace(a.body) != "Sheet1\nGrüße" {
 			t.Errorf("%d %q", a.status, a.body)
 		}
 		wantProblem(t, h.get("/document/"+text(cut)+"/ocr-result"), http.StatusNotFound, "id")

@@ -73,7 +73,7 @@ func TestText(t *testing.T) {
 			packed(t, "[Content_Types].xml", "<x><t>no</t></x>", "word/footer1.xml", "<w:p><w:t>foot</w:t></w:p>", "word/document.xml", docx, "word/header1.xml", "<w:p><w:t>head</w:t></w:p>"),
 			"Dear \tEve & Adam\na\nb\nhead\nfoot\n",
 		},
-		"workbook":     {workbook(t), "Grüße\t12.5\t\nx & y\tGrüße\t\nlast\t\n"},
+		"workbook":     {workbook(t), "Sheet1\nSheet2\nGrüße\t12.5\t\nx & y\tGrüße\t\nlast\t\n"},
 		"slides":       {packed(t, "ppt/slides/slide10.xml", fmt.Sprintf(slide, 10), "ppt/slides/slide2.xml", fmt.Sprintf(slide, 2)), "slide 2\nslide 10\n"},
 		"OpenDocument": {packed(t, "mimetype", "x", "content.xml", odt), "Title\none two\tthree\nfour\n1 \t2 \t\n"},
 		"cut":          {packed(t, "word/document.xml", docx[:strings.Index(docx, "<w:p/>")]+"<w:p <"), "Dear \tEve & Adam\n"},

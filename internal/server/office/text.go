@@ -13,6 +13,7 @@ import (
 	"maps"
 	"math"
 	"path"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -31,7 +32,7 @@ const (
 // Is reports whether documents of that media type can be read.
 func Is(media string) bool {
 	return slices.ContainsFunc([]string{
-		ooxml, "application/vnd.oasis.opendocument.", "application/vnd.sun.xml.", "application/vnd.ms-excel.", "application/vnd.ms-powerpoint.",
+		ooxml, Book, "application/vnd.oasis.opendocument.", "application/vnd.sun.xml.", "application/vnd.ms-excel.", "application/vnd.ms-powerpoint.",
 		"application/vnd.ms-word.", word2006, word2003, excel2003, "text/rtf",
 	}, func(kind string) bool { return strings.HasPrefix(media, kind) })
 }
@@ -57,7 +58,9 @@ func text(r io.ReaderAt, size int64, media string, unpacked int64) (string, erro
 		if err != nil {
 			return "", err
 		}
-		if !d.readParts(a) {
+		if media == Book {
+			d.readBook(a)
+		} else if !d.readParts(a) {
 			return "", fmt.Errorf("%w: it has no text", ErrUnreadable)
 		}
 	}
@@ -99,11 +102,16 @@ func (r relation) rank() int {
 	return len(parts)
 }
 
-// usual leads to the parts with usual names, in the order of the numbers that these end in.
-func (a *archive) usual() (list []relation) {
-	names := slices.SortedFunc(maps.Keys(a.files), func(a, b string) int {
+// names are those of all files, in the order of the numbers that these end in.
+func (a *archive) names() []string {
+	return slices.SortedFunc(maps.Keys(a.files), func(a, b string) int {
 		return cmp.Or(number(a)-number(b), strings.Compare(a, b))
 	})
+}
+
+// usual leads to the parts with usual names.
+func (a *archive) usual() (list []relation) {
+	names := a.names()
 	for _, p := range parts {
 		for _, name := range names {
 			if is, _ := path.Match(p.name, name); is {
@@ -116,7 +124,7 @@ func (a *archive) usual() (list []relation) {
 
 // number is the number that a file's name ends in.
 func number(name string) int {
-	base := strings.TrimSuffix(path.Base(name), ".xml")
+	base := strings.TrimSuffix(path.Base(name), path.Ext(name))
 	digits := base[len(strings.TrimRight(base, "0123456789")):]
 	n, err := strconv.Atoi(digits)
 	if err != nil {
@@ -165,6 +173,15 @@ func (d *document) readParts(a *archive) bool {
 	return len(known) > 0
 }
 
+// readBook reads the pages of an EPUB.
+func (d *document) readBook(a *archive) {
+	for _, name := range a.names() {
+		if slices.Contains([]string{".xhtml", ".html", ".htm"}, path.Ext(name)) {
+			d.readPart(a, name, page)
+		}
+	}
+}
+
 // readPart reads a part, and returns its relations in the order in which it refers to them.
 func (d *document) readPart(a *archive, name string, kind kind) []relation {
 	list, places := a.relations(name), map[string]int{}
@@ -211,7 +228,14 @@ const (
 	sheet              // of a workbook: v and t in c are cells, in row
 	shared             // the shared strings of a workbook: each is an si
 	open               // OpenDocument: text is in p and h
+	page               // XHTML: the title, and all of the body, is text
 )
+
+// codes are what stands between the texts of a header or a footer of a workbook (ECMA-376-1, 18.3.1.46).
+var codes = regexp.MustCompile(`&(?:"[^"]*"|K[0-9A-F]{6}|[0-9]+|[A-Za-z])`)
+
+// headers are the names of a workbook's headers and footers.
+var headers = regexp.MustCompile(`^(?:odd|even|first)(?:Header|Footer)$`)
 
 // reading is a part of a document that is being read.
 type reading struct {
@@ -229,9 +253,11 @@ func (p *reading) holdsText(element string) bool {
 	case open:
 		return element == "p" || element == "h"
 	case sheet, chart:
-		return element == "v" || element == "t"
+		return element == "v" || element == "t" || headers.MatchString(element)
 	case shared:
 		return element == "t"
+	case page:
+		return element == "body" || element == "title"
 	}
 	return element == "t" || element == "text" || element == "Data"
 }
@@ -253,6 +279,8 @@ func (p *reading) start(t xml.StartElement) {
 	case p.kind == sheet && element == "c":
 		p.cell = attribute(t, "t")
 		p.value.Reset()
+	case p.kind == prose && (element == "sheet" || element == "Worksheet"): // what people call it
+		p.b.WriteString(attribute(t, "name") + attribute(t, "Name") + "\n")
 	}
 }
 
@@ -266,6 +294,9 @@ func (p *reading) end(element string) {
 		p.value.Reset()
 	case p.kind == sheet && element == "c":
 		p.b.WriteString(p.shown() + "\t")
+	case p.kind == sheet && headers.MatchString(element):
+		p.b.WriteString(codes.ReplaceAllString(p.value.String(), " ") + "\n")
+		p.value.Reset()
 	case p.kind == open && element == "table-cell":
 		p.cells = max(0, p.cells-1)
 		p.b.WriteByte('\t')
@@ -275,7 +306,8 @@ func (p *reading) end(element string) {
 		p.b.WriteByte('\t')
 	case element == "p" && p.cells > 0:
 		p.b.WriteByte(' ')
-	case slices.Contains([]string{"p", "h", "row", "Row", "table-row", "text", "ser"}, element):
+	case slices.Contains([]string{"p", "h", "row", "Row", "table-row", "text", "ser"}, element),
+		p.kind == page && slices.Contains([]string{"h1", "h2", "h3", "h4", "h5", "h6", "li", "div", "td", "th", "dt", "dd", "title"}, element):
 		p.line()
 	}
 }

@@ -128,7 +128,7 @@ func class(s Source) string {
 		return photos
 	case inspect.Paged(s.ContentType, s.Size):
 		return "words " + s.ContentType
-	case (office.Is(media) || engine.ReadsOld(media)) && s.Size <= maxSource:
+	case (office.Is(media) && media != office.Book || engine.ReadsOld(media)) && s.Size <= maxSource:
 		return laidOut
 	}
 	return ""

@@ -176,6 +176,8 @@ func excelFiles() []File {
 	return []File{
 		fileOf("backslashes in Excel", "a.xlsx", media, zipped(typesXML, kinds, `xl\workbook.xml`, "<workbook/>", `xl\sharedStrings.xml`, shared("Schrägquitte"), `xl\worksheets\sheet1.xml`, oneCell), "Schrägquitte"),
 		fileOf("slashes in front", "a.xlsx", media, zipped("/"+typesXML, kinds, "/xl/workbook.xml", "<workbook/>", "/xl/sharedStrings.xml", shared("Vornquitte"), "/xl/worksheets/sheet1.xml", oneCell), "Vornquitte"),
+		fileOf("a header, a footer and the name of a sheet", "a.xlsx", media, zipped(typesXML, kinds, relsXML, leads("officeDocument", bookXML), bookXML, `<workbook><sheets><sheet name="Reiterquitte" sheetId="1"/></sheets></workbook>`,
+			"xl/worksheets/sheet1.xml", `<worksheet><sheetData/><headerFooter><oddHeader>&amp;L&amp;"Arial,Bold"&amp;14Kopfquitte&amp;CSeite &amp;P</oddHeader><firstFooter>Fussquitte &amp;K01+000</firstFooter></headerFooter></worksheet>`), "Reiterquitte", "Kopfquitte", "Seite", "Fussquitte"),
 		fileOf("capitals", "a.xlsx", media, zipped(typesXML, kinds, "xl/Workbook.xml", "<workbook/>", "xl/SharedStrings.xml", shared("Grossquitte"), "xl/worksheets/Sheet1.xml", oneCell), "Grossquitte"),
 		fileOf("small letters", "a.xlsx", media, zipped("[content_types].xml", kinds, bookXML, "<workbook/>", "xl/sharedStrings.xml", shared("Kleinquitte"), "xl/worksheets/sheet1.xml", oneCell), "Kleinquitte"),
 		fileOf("another type in the list", "a.xlsx", media, zipped(typesXML, types(bookXML, word+"document"), bookXML, "<workbook/>", "xl/sharedStrings.xml", shared("Falschquitte"), "xl/worksheets/sheet1.xml", oneCell), "Falschquitte"),
@@ -316,7 +318,9 @@ func archiveFiles() []File {
 		fileOf("a zip with a document", "a.zip", "application/zip", zipped("=a.docx", docx("Drin"))),
 		fileOf("a zip with the files of a document", "a.docx", "application/zip", zipped("brief/"+typesXML, types(docXML, word+"document"), "brief/"+docXML, paragraphs("document", "Drin"))),
 		fileOf("a zip that claims to be a PDF", "a.zip", "application/zip", zipped("mimetype", "application/pdf")),
-		fileOf("a book", "a.epub", "application/epub+zip", zipped("content.opf", "<package/>", "mimetype", "application/epub+zip")),
+		fileOf("a book", "a.epub", "application/epub+zip", zipped("mimetype", "application/epub+zip", "OEBPS/content.opf", "<package/>",
+			"OEBPS/Text/ch2.xhtml", "<html><head><title>Titelquitte</title><style>p{}</style></head><body><h1>Kapitel</h1><p>Buch<i>quitte</i></p><script/></body></html>"), "Titelquitte", "Kapitel", "Buchquitte"),
+		fileOf("a book without pages", "a.epub", "application/epub+zip", zipped("mimetype", "application/epub+zip", "content.opf", "<package/>")),
 		fileOf("a zip that is cut off", "a.docx", word+"document", docx("Drin")[:len(docx("Drin"))-30]),
 	}
 }
