@@ -143,6 +143,26 @@ func TestWholeTIFFOfSloppyPrograms(t *testing.T) {
 	wantWhole(t, "a TIFF whose directory follows itself", cyclic)
 }
 
+// The last strip of data that are not compressed has as many bytes as the picture needs, whatever is said of it.
+func TestWholeTIFFThatIsNotCompressed(t *testing.T) {
+	order := binary.LittleEndian
+	content := order.AppendUint16([]byte("II*\x00\x08\x00\x00\x00"), 8)
+	for _, entry := range [][3]uint32{
+		{TagWidth, 1, 100}, {TagHeight, 1, 10}, {tagBitsPerSample, 1, 8}, {TagCompression, 1, 1}, {TagStripOffsets, 2, 110}, {tagSamplesPerPixel, 1, 1}, {tagRowsPerStrip, 1, 6}, {TagStripByteCounts, 2, 118},
+	} {
+		content = order.AppendUint32(order.AppendUint32(order.AppendUint16(order.AppendUint16(content, uint16(entry[0])), 4), entry[1]), entry[2])
+	}
+	content = append(content, make([]byte, 4)...) // no further directory
+	for _, number := range []uint32{126, 726, 600, 600} {
+		content = order.AppendUint32(content, number)
+	}
+	content = append(content, make([]byte, 1000)...)
+	wantWhole(t, "a TIFF that is not compressed", content)
+	for _, n := range cuts(8, len(content)) {
+		wantIncomplete(t, "a TIFF that is not compressed, cut off", content[:n])
+	}
+}
+
 // Lengths of 0, or larger than the file, are nonsense where the directory shows that the data are there. A copy
 // that was cut off is refused.
 func TestWholeTIFFOfWrongLengths(t *testing.T) {

@@ -19,10 +19,14 @@ const (
 	TagSubfile         = 254
 	TagWidth           = 256
 	TagHeight          = 257
+	tagBitsPerSample   = 258
 	TagCompression     = 259
+	tagPhotometric     = 262
 	TagFillOrder       = 266
 	TagStripOffsets    = 273
 	TagOrientation     = 274
+	tagSamplesPerPixel = 277
+	tagRowsPerStrip    = 278
 	TagStripByteCounts = 279
 	TagXResolution     = 282
 	TagYResolution     = 283
@@ -224,9 +228,21 @@ func (t *TIFF) each(work func(Directory) error) error {
 	return nil
 }
 
+// need returns how many bytes of data that are not compressed strip i has at least: what the picture needs.
+func (d Directory) need(i int) uint64 {
+	const most, subsampled = 1 << 20, 6 // YCbCr
+	height, bits, samples := d.Number(TagHeight, 0), d.Number(tagBitsPerSample, 1), d.Number(tagSamplesPerPixel, 1)
+	rows, row := min(d.Number(tagRowsPerStrip, height), height), (min(d.Number(TagWidth, 0), most)*min(bits, 64)*min(samples, 64)+7)/8
+	if rows == 0 || height > most || d.Number(tagPhotometric, 0) == subsampled {
+		return 1
+	}
+	before := uint64(i) % ((height + rows - 1) / rows) * rows //nolint:gosec // an index; each plane has such strips
+	return max(1, min(rows, height-before)*row)
+}
+
 // data returns ErrIncomplete if the data that a directory names are not there. The length of data counts
-// only behind the last directory, and where they are compressed: some programs write one that is too large
-// for the last strip of others, or none.
+// only behind the last directory, and where they are not compressed, only as far as the picture needs it: some
+// programs write one that is too large for the last strip, or none.
 func (d Directory) data(last uint64) error {
 	size := uint64(d.c.Size()) //nolint:gosec // no size is negative
 	for _, tags := range [][2]uint64{{TagStripOffsets, TagStripByteCounts}, {tagTileOffsets, tagTileByteCounts}} {
@@ -235,13 +251,19 @@ func (d Directory) data(last uint64) error {
 		if err = errors.Join(err, failed); err != nil {
 			return err
 		}
-		compressed := d.Number(TagCompression, 1) != 1
+		compressed, need := d.Number(TagCompression, 1) != 1, d.need
+		if tags[0] == tagTileOffsets {
+			need = func(int) uint64 { return 1 }
+		}
 		for i, off := range offsets {
 			count := uint64(1)
 			if len(counts) == len(offsets) {
 				count = counts[i]
 			}
-			if off > size || count > 0 && off == size || compressed && off > last && count > size-off {
+			if !compressed {
+				count = min(count, need(i))
+			}
+			if off > size || count > 0 && off == size || off > last && count > size-off {
 				return ErrIncomplete
 			}
 		}
