@@ -78,6 +78,7 @@ func TestText(t *testing.T) {
 		"OpenDocument": {packed(t, "mimetype", "x", "content.xml", odt), "Title\none two\tthree\nfour\n1 \t2 \t\n"},
 		"cut":          {packed(t, "word/document.xml", docx[:strings.Index(docx, "<w:p/>")]+"<w:p <"), "Dear \tEve & Adam\n"},
 		"no end":       {packed(t, "word/document.xml", "<w:t>a"), "a\n"},
+		"header":       {packed(t, "xl/worksheets/sheet1.xml", `<c t="inlineStr"><is><t>a</t></is></c><oddHeader>&amp;L&amp;12b</oddHeader>`), "a\t\n  b\n"},
 		"wrong number": {packed(t, "xl/worksheets/sheet1.xml", `<c t="s"><v>7</v></c><c t="s"><v>-1</v></c>`), "7\t-1\t\n"},
 	} {
 		t.Run(name, func(t *testing.T) {

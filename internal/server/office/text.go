@@ -173,10 +173,23 @@ func (d *document) readParts(a *archive) bool {
 	return len(known) > 0
 }
 
-// readBook reads the pages of an EPUB.
+// readBook reads an EPUB: its title, and its pages in the order that its package gives them (EPUB 3.3, 5.7).
 func (d *document) readBook(a *archive) {
+	var order []string
 	for _, name := range a.names() {
-		if slices.Contains([]string{".xhtml", ".html", ".htm"}, path.Ext(name)) {
+		if path.Ext(name) == ".opf" {
+			d.readPart(a, name, page)
+			items := map[string]string{}
+			for t := range a.elements(name) {
+				items[attribute(t, "id")] = clean(path.Dir(name) + "/" + attribute(t, "href"))
+				order = append(order, items[attribute(t, "idref")])
+			}
+		}
+	}
+	known := map[string]bool{}
+	for _, name := range append(order, a.names()...) {
+		if !known[name] && slices.Contains([]string{".xhtml", ".html", ".htm"}, path.Ext(name)) {
+			known[name] = true
 			d.readPart(a, name, page)
 		}
 	}
@@ -231,11 +244,8 @@ const (
 	page               // XHTML: the title, and all of the body, is text
 )
 
-// codes are what stands between the texts of a header or a footer of a workbook (ECMA-376-1, 18.3.1.46).
-var codes = regexp.MustCompile(`&(?:"[^"]*"|K[0-9A-F]{6}|[0-9]+|[A-Za-z])`)
-
-// headers are the names of a workbook's headers and footers.
-var headers = regexp.MustCompile(`^(?:odd|even|first)(?:Header|Footer)$`)
+// headers match the elements with a header or a footer of a workbook, and codes what stands between its texts (ECMA-376-1, 18.3.1.46).
+var headers, codes = regexp.MustCompile(`^(?:odd|even|first)(?:Header|Footer)$`), regexp.MustCompile(`&(?:"[^"]*"|K[0-9A-F]{6}|[0-9]+|[A-Za-z])`)
 
 // reading is a part of a document that is being read.
 type reading struct {
@@ -257,7 +267,7 @@ func (p *reading) holdsText(element string) bool {
 	case shared:
 		return element == "t"
 	case page:
-		return element == "body" || element == "title"
+		return element == "body" || element == "title" || element == "creator"
 	}
 	return element == "t" || element == "text" || element == "Data"
 }
@@ -270,7 +280,7 @@ func (p *reading) start(t xml.StartElement) {
 		p.between("\t")
 	case element == "br", element == "cr", element == "line-break":
 		p.between("\n")
-	case p.kind == open && element == "s":
+	case p.kind == open && (element == "s" || element == "note"):
 		p.between(" ")
 	case p.kind == open && element == "table-cell":
 		p.cells++
@@ -294,7 +304,9 @@ func (p *reading) end(element string) {
 		p.value.Reset()
 	case p.kind == sheet && element == "c":
 		p.b.WriteString(p.shown() + "\t")
+		p.value.Reset()
 	case p.kind == sheet && headers.MatchString(element):
+		p.line()
 		p.b.WriteString(codes.ReplaceAllString(p.value.String(), " ") + "\n")
 		p.value.Reset()
 	case p.kind == open && element == "table-cell":
@@ -302,12 +314,14 @@ func (p *reading) end(element string) {
 		p.b.WriteByte('\t')
 	case element == "binary-data":
 		p.image = false
+	case element == "note-citation": // of OpenDocument: a footnote stands in the text
+		p.b.WriteByte(' ')
 	case p.kind == prose && element == "Cell", p.kind == chart && element == "pt":
 		p.b.WriteByte('\t')
 	case element == "p" && p.cells > 0:
 		p.b.WriteByte(' ')
 	case slices.Contains([]string{"p", "h", "row", "Row", "table-row", "text", "ser"}, element),
-		p.kind == page && slices.Contains([]string{"h1", "h2", "h3", "h4", "h5", "h6", "li", "div", "td", "th", "dt", "dd", "title"}, element):
+		p.kind == page && slices.Contains([]string{"h1", "h2", "h3", "h4", "h5", "h6", "li", "div", "td", "th", "dt", "dd", "title", "creator"}, element):
 		p.line()
 	}
 }

@@ -224,6 +224,7 @@ func openFiles() []File {
 		fileOf("a mimetype behind", "a.odt", open+"text", zipped("content.xml", content("Hintenquitte"), "=mimetype", open+"text\n"), "Hintenquitte"),
 		fileOf("no mimetype", "a.odt", open+"text", zipped("content.xml", content("Manifestquitte"), "META-INF/manifest.xml", manifest), "Manifestquitte"),
 		fileOf("a letterhead in styles.xml", "a.ott", open+"text-template", zipped("styles.xml", openXML("document-styles", "Briefkopf"), "=mimetype", open+"text-template", "content.xml", content("Stilquitte")), "Stilquitte", "Briefkopf"),
+		fileOf("a footnote", "a.odt", open+"text", zipped("=mimetype", open+"text", "content.xml", content("Briefquitte<text:note><text:note-citation>1</text:note-citation><text:note-body><text:p>Notenquitte</text:p></text:note-body></text:note>")), "Briefquitte", "Notenquitte"),
 		fileOf("a chart", "a.ods", open+"spreadsheet", zipped("=mimetype", open+"spreadsheet", "Object 1/content.xml", content("Diagramm"), "content.xml", content("Rechenquitte")), "Rechenquitte", "Diagramm"),
 		fileOf("a program before OpenDocument", "a.sxw", "application/vnd.sun.xml.writer", zipped("=mimetype", "application/vnd.sun.xml.writer", "content.xml", content("Sternquitte")), "Sternquitte"),
 	}
@@ -318,8 +319,9 @@ func archiveFiles() []File {
 		fileOf("a zip with a document", "a.zip", "application/zip", zipped("=a.docx", docx("Drin"))),
 		fileOf("a zip with the files of a document", "a.docx", "application/zip", zipped("brief/"+typesXML, types(docXML, word+"document"), "brief/"+docXML, paragraphs("document", "Drin"))),
 		fileOf("a zip that claims to be a PDF", "a.zip", "application/zip", zipped("mimetype", "application/pdf")),
-		fileOf("a book", "a.epub", "application/epub+zip", zipped("mimetype", "application/epub+zip", "OEBPS/content.opf", "<package/>",
-			"OEBPS/Text/ch2.xhtml", "<html><head><title>Titelquitte</title><style>p{}</style></head><body><h1>Kapitel</h1><p>Buch<i>quitte</i></p><script/></body></html>"), "Titelquitte", "Kapitel", "Buchquitte"),
+		fileOf("a book", "a.epub", "application/epub+zip", zipped("mimetype", "application/epub+zip",
+			"OEBPS/a.opf", `<package><metadata><dc:title>Romanquitte</dc:title><dc:creator>Autorin</dc:creator></metadata><manifest><item id="a" href="Text/ch1.xhtml"/><item id="b" href="Text/ch2.xhtml"/></manifest><spine><itemref idref="b"/><itemref idref="a"/></spine></package>`,
+			"OEBPS/Text/ch1.xhtml", "<html><body><p>Schlusswort</p></body></html>", "OEBPS/Text/ch2.xhtml", "<html><head><title>Titelquitte</title><style>p{}</style></head><body><h1>Kapitel</h1><p>Buch<i>quitte</i></p><script/></body></html>"), "Romanquitte", "Autorin", "Titelquitte", "Kapitel", "Buchquitte", "Schlusswort"),
 		fileOf("a book without pages", "a.epub", "application/epub+zip", zipped("mimetype", "application/epub+zip", "content.opf", "<package/>")),
 		fileOf("a zip that is cut off", "a.docx", word+"document", docx("Drin")[:len(docx("Drin"))-30]),
 	}
