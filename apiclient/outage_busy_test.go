@@ -104,6 +104,29 @@ func TestABusyDocumentIsNoOutage(t *testing.T) {
 
 // 503 from what comes back first, as a proxy or a service without its database, is the end
 // of no outage, but from then on the reason.
+// A service that takes too long for one picture answers the next call, and nothing fails unsent because of it.
+func TestAPictureThatTakesTooLongIsNoOutage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		gate := make(chan struct{})
+		defer close(gate)
+		c := newBubbleService(t, func(w http.ResponseWriter, r *http.Request) {
+			if strings.HasSuffix(r.URL.Path, "/preview") {
+				select {
+				case <-gate:
+				case <-r.Context().Done():
+				}
+				return
+			}
+			answer(http.StatusOK, mediaJSON, "[]")(w, r)
+		})
+		_, err := c.Content(t.Context(), archive.ContentRequest{Document: 7, Representation: archive.Preview})
+		if archive.KindOf(err) != archive.KindTimeout {
+			t.Fatalf("the picture: %v", err)
+		}
+		wantBack(t, c)
+	})
+}
+
 func TestAnOutageGoesOnBehind503(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var l line
