@@ -50,7 +50,6 @@ func Start(t testing.TB) *Bus {
 func (b *Bus) run() {
 	b.t.Helper()
 	b.daemon = exec.Command("dbus-daemon", "--config-file="+b.config, "--nofork", "--nopidfile", "--print-address") //nolint:noctx // the test ends it
-	b.daemon.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	out, err := b.daemon.StdoutPipe()
 	if err == nil {
 		err = b.daemon.Start()
