@@ -167,7 +167,7 @@ func (d Directory) Field(tag uint64) (at, width, n uint64) {
 		if width == 0 || n > 1<<16 {
 			return 0, 0, 0
 		}
-		at = d.At + d.short + uint64(len(d.entries)-len(value))
+		at = d.At + d.short + uint64(len(d.entries)-len(value)) //nolint:gosec // not negative
 		if n*width > d.long {
 			at = d.number(value[:d.long])
 		}
