@@ -251,19 +251,13 @@ func (d Directory) data(last uint64) error {
 		if err = errors.Join(err, failed); err != nil {
 			return err
 		}
-		compressed, need := d.Number(TagCompression, 1) != 1, d.need
-		if tags[0] == tagTileOffsets {
-			need = func(int) uint64 { return 1 }
-		}
+		compressed, strips := d.Number(TagCompression, 1) != 1, tags[0] == TagStripOffsets
 		for i, off := range offsets {
 			count := uint64(1)
 			if len(counts) == len(offsets) {
 				count = counts[i]
 			}
-			if !compressed {
-				count = min(count, need(i))
-			}
-			if off > size || count > 0 && off == size || off > last && count > size-off {
+			if off > size || count > 0 && off == size || off > last && count > size-off && (compressed || strips && d.need(i) > size-off) {
 				return ErrIncomplete
 			}
 		}
