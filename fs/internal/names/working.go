@@ -1,7 +1,6 @@
 package names
 
 import (
-	"errors"
 	"fmt"
 	"path"
 	"slices"
@@ -68,6 +67,7 @@ var table = []row{
 	{Certain, aFile, "AutoCAD, InDesign, Access", byTrace, []string{"*.dwl", "*.dwl2", "*.ac$", "*.sv$", "*.idlk", "*.laccdb"}, isAutoCADTemp},
 	{Certain, aFile, "browsers, downloads", byTest, []string{"*.crdownload", "*.opdownload", ".org.chromium.Chromium.*", ".part", "*.filepart", "*.aria2", "*.aria2__temp", "*.!qB"}, behindExtension(".part", ".download")},
 	{Certain, aFile, "qpdf, ExifTool", byTest, []string{"*.~qpdf-temp#", "*.~qpdf-orig#", "*_exiftool_tmp"}, nil},
+	{Certain, aFile, "FreeFileSync, web applications", byManual, []string{"*.ffs_tmp", ".sync*.ffs_db", ".sync*.ffs_lock", "*.crswap"}, nil},
 	{Certain, aFile, "document portal", byTrace, []string{".xdp-*"}, nil},
 	{Certain, aFile, "lftp, proftpd", byTest, []string{"*.lftp-pget-status", ".in.*"}, nil},
 	{Certain, aFile, "rclone", byTrace, nil, isRclonePartial},
@@ -82,7 +82,7 @@ var table = []row{
 	{Certain, aFile, "KDE", byTest, []string{".directory"}, nil},
 	{Certain, either, "desktops", byTest, []string{".Trash-*", ".sh_thumbnails"}, nil},
 	{Certain, aFile, "FUSE, NFS, SMB on macOS", byManual, []string{".fuse_hidden*", ".nfs0000*", ".smbdelete*"}, nil},
-	{Certain, aFile, "Finder", byTrace, []string{".DS_Store", "._*", ".apdisk"}, nil},
+	{Certain, aFile, "Finder", byTrace, []string{".DS_Store", "._*", ".apdisk", ".localized", ".VolumeIcon.icns"}, nil},
 	{Certain, either, "macOS", byTrace, []string{".Trashes", ".Spotlight-V100", ".fseventsd", ".TemporaryItems", ".DocumentRevisions-V100", ".AppleDouble", "(A Document Being Saved By *)"}, isSafeSave},
 	{Certain, aDirectory, "Safari", byManual, []string{"*.download"}, nil},
 	{Certain, either, "scanners", byManual, []string{"*.LCK", "*.lck"}, nil},
@@ -96,7 +96,7 @@ var table = []row{
 }
 
 // anyCase are names that Windows writes in upper, lower or mixed case: of files, and of directories.
-var anyCase = [...][]string{{"thumbs.db", "ehthumbs.db", "desktop.ini"}, {"$recycle.bin", "system volume information"}}
+var anyCase = [...][]string{{"thumbs.db", "ehthumbs.db", "photothumb.db", "desktop.ini"}, {"$recycle.bin", "system volume information"}}
 
 // workshops are directories of programs' own files, which would all become folders and final
 // documents. Names that people also give to folders, such as CVS, are left out.
@@ -120,13 +120,11 @@ func NewRules(globs []string) (*Rules, error) {
 		case err != nil:
 			return nil, fmt.Errorf("%q is not a pattern of names: %w", glob, err)
 		case strings.Trim(glob, "*?") == "", strings.Contains(glob, "/"):
-			return nil, fmt.Errorf("%q: %w", glob, errTooWide)
+			return nil, fmt.Errorf("%q: a pattern is of the name alone, and has a letter or a sign of it", glob)
 		}
 	}
 	return &Rules{own: globs}, nil
 }
-
-var errTooWide = errors.New("a pattern is of the name alone, and has a letter or a sign of it")
 
 // File returns what a file of that name is, however it is created.
 func (r *Rules) File(name string) Working {

@@ -29,6 +29,7 @@ func TestWorkingNames(t *testing.T) {
 		{Real, []string{"plan.dwg", "plan.bak", "kunden.accdb"}},
 		{Certain, []string{"scan.pdf.part", ".part", "scan.crdownload", "Unconfirmed 12345.crdownload", "scan.pdf.download", "a.opdownload", "a.pdf.filepart", "a.iso.aria2", "a.zip.tmp", ".in.scan.pdf.", ".in.scan.pdf", "a.iso.aria2__temp", "atmp4711", "a.pdf.~qpdf-temp#", "a.pdf.~qpdf-orig#", "a.pdf_exiftool_tmp", ".xdp-a.kdbx.PphzRP-BErgPX", "a.iso.lftp-pget-status"}},
 		{Doubtful, []string{"Motor.part", "Film.download"}},
+		{Certain, []string{"a.pdf.1f2e.ffs_tmp", ".sync.ffs_db", ".sync.ffs_lock", "brief.docx.crswap", ".localized", "PhotoThumb.db"}},
 		{Real, []string{"scan.part.pdf", "part", "scan.parts", "scan.PART", "crdownload", "scan.downloads", "aria2"}},
 		{Certain, []string{"a.pdf.1a2b3c4d.partial"}},
 		{Real, []string{"a.pdf.partial", "a.partial", ".1a2b3c4d.partial"}},
