@@ -68,7 +68,6 @@ func durability() []Mutation {
 		{
 			Name: "a published file is not synced", File: "internal/durable/write.go",
 			Old: "if err := f.Sync(); err != nil {", New: "if err := error(nil); err != nil {", Focus: refusals(),
-			Unneeded: "only the content cache publishes files so in a mount, which may lose everything",
 		},
 		{
 			Name: "the directory of a rename is not synced", File: "internal/durable/write.go",
