@@ -90,6 +90,11 @@ func (d *delivery) makeFolder(ctx context.Context, m FolderMaker) (archive.ID, e
 			}
 			return 0, d.fail(ctx, errors.Join(errNotListed, v.err), true)
 		case !archive.Doubtful(err):
+			if !waits(err) { // the service, or a proxy before it, can refuse what it has made
+				if v := d.looks(context.WithoutCancel(ctx)); v.found {
+					return d.confirm(ctx, v.id)
+				}
+			}
 			return 0, d.fail(ctx, err, cause != nil)
 		}
 		cause = d.ended(err)

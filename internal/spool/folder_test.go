@@ -76,6 +76,7 @@ func TestFolderIsMadeOnce(t *testing.T) {
 		{name: "no id in the answer", maker: fakeMaker{script: []outcome{{commit: true, noID: true, late: 2}}}, state: Confirmed, made: 1},
 		{name: "made and never listed", maker: fakeMaker{script: []outcome{{commit: true, noID: true, late: 1000}}}, state: Failed, made: 1},
 		{name: "refused", maker: fakeMaker{script: []outcome{{err: kindErr(archive.KindForbidden)}}}, state: Failed},
+		{name: "made and refused", maker: fakeMaker{script: []outcome{{commit: true, err: kindErr(archive.KindConflict)}}}, state: Confirmed, made: 1},
 		{name: "away", maker: fakeMaker{finds: []error{away}}, state: Queued},
 		{name: "away after doubt", doubtful: true, maker: fakeMaker{finds: []error{away, away, away, away, away, away, away, away}}, state: Delivering},
 	}
