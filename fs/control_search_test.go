@@ -60,6 +60,8 @@ func TestSearch(t *testing.T) {
 		`in:"Muster GmbH" in:Rechnungen`:      {"Rechnung alt.txt", "Rechnung 1.txt", second},
 		"in:inboxes in:Administrator":         {"scan_Rechnung.txt"},
 		"rechnung brief":                      {"Brief"},
+		`name:"scan/Rechnung" after:2024`:     {"scan_Rechnung.txt"},
+		`"2024/17"`:                           {},
 		"nothing of that kind":                {},
 	} {
 		wantNames(t, m.search(query), want...)

@@ -41,8 +41,10 @@ type Query struct {
 
 var (
 	errText  = errors.New("a query is written in UTF-8")
-	errQuote = errors.New(`a query has as many double quotes that open as that close`)
 	errEmpty = errors.New("a query has at least one word")
+
+	// ErrOpen says that a quote does not end.
+	ErrOpen = errors.New(`a query has as many double quotes that open as that close`)
 )
 
 // Parse reads a query. The error is one sentence that quotes the wrong word.
@@ -151,7 +153,7 @@ func split(text string) ([]word, error) {
 		}
 	}
 	if inside {
-		return nil, errQuote
+		return nil, ErrOpen
 	}
 	end()
 	return words, nil

@@ -454,6 +454,19 @@ func TestSearch(t *testing.T) {
 	}
 }
 
+// Within quotes a query goes on behind a slash of the path.
+func TestSearchWithSlashes(t *testing.T) {
+	m := &fakeMount{hits: []archive.Hit{{Document: 2, Name: "bill", Folder: 3}}, folders: map[archive.ID]fakeFolder{3: {map[archive.ID]string{2: "M/bill.txt"}}}}
+	tr, _ := tree(m)
+	if _, err := finds[*Dir](t, tr, `search/"2024`).List(t.Context()); errno.Of(err) != syscall.EINVAL || !strings.Contains(err.Error(), "double quotes") || m.searched != 0 {
+		t.Errorf("half a query: %v, %d searches", err, m.searched)
+	}
+	wantErrno(t, tr, `search/"2024/.hidden`, syscall.ENOENT)
+	wantErrno(t, tr, `search/"2024/17" after:never`, syscall.EINVAL)
+	lists(t, tr, `search/"2024/17/b" x`, "bill")
+	leadsTo(t, tr, `search/"2024/17/b" x/bill`, "../../../../../M/bill.txt")
+}
+
 func TestMalformedSearch(t *testing.T) {
 	m := &fakeMount{}
 	tr, _ := tree(m)

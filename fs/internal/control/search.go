@@ -3,6 +3,7 @@ package control
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"reflect"
@@ -30,20 +31,27 @@ const (
 
 // queries has a directory for each query. A lookup sends the query, unless it is a name that
 // desktops look up everywhere. It lists nothing: the queries of others are private.
-func (t *Tree) queries() *Dir {
-	return &Dir{Ino: inode.Search, Lookup: func(ctx context.Context, name string) (Node, error) {
+func (t *Tree) queries() *Dir { return &Dir{Ino: inode.Search, Lookup: t.queriesBehind("")} }
+
+// queriesBehind looks up queries that begin so. A query whose quotes are still open goes on behind a slash of the path:
+// its directory has hits only of what stands below it.
+func (t *Tree) queriesBehind(beginning string) func(ctx context.Context, name string) (Node, error) {
+	return func(ctx context.Context, name string) (Node, error) {
 		switch {
 		case len(name) > names.Max:
 			return nil, syscall.ENAMETOOLONG
 		case (*names.Rules)(nil).Stays(name), strings.HasPrefix(name, "."):
 			return nil, syscall.ENOENT
 		}
-		asked, path := ask(name), below(searchName, name)
-		if _, err := t.search(ctx, asked); err != nil {
+		asked, path := ask(beginning+name), below(searchName, beginning+name)
+		dir := t.results(asked, path)
+		if errors.Is(asked.err, query.ErrOpen) {
+			dir.Lookup = t.queriesBehind(beginning + name + "/")
+		} else if _, err := t.search(ctx, asked); err != nil {
 			return nil, failed("search", path, err)
 		}
-		return t.results(asked, path), nil
-	}}
+		return dir, nil
+	}
 }
 
 // question is a search with the key of its hits in the cache.
