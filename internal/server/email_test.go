@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"encoding/base64"
 	"fmt"
 	"net/http"
 	"slices"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/archivefs/archivefs/archive"
 	"github.com/archivefs/archivefs/internal/testing/odd"
+	"github.com/archivefs/archivefs/internal/testing/pdftest"
 )
 
 const mail = "From: eve@example.org\r\nTo: adam@example.org\r\nSubject: Offer\r\nMIME-Version: 1.0\r\n" +
@@ -167,6 +169,29 @@ func TestUploadOfOddEmails(t *testing.T) {
 	}
 	if len(wanted) > 0 {
 		t.Errorf("there is no %q", wanted)
+	}
+}
+
+// An attachment in which the e-mail ends is noted to be incomplete, unless it is whole.
+func TestUploadOfAnEmailThatIsCutOff(t *testing.T) {
+	t.Parallel()
+	h := start(t)
+	o := furnish(t, h)
+	const begin = "From: a@example.org\r\nDate: x\r\nMIME-Version: 1.0\r\nContent-Type: multipart/mixed; boundary=M\r\n\r\n--M\r\n\r\nSee below.\r\n--M\r\n" +
+		"Content-Type: application/pdf; name=a.pdf\r\nContent-Transfer-Encoding: base64\r\n\r\n"
+	var lines strings.Builder
+	for line := range slices.Chunk([]byte(base64.StdEncoding.EncodeToString([]byte(pdftest.Plain(0, strings.Repeat("x", 3000))))), 76) {
+		lines.WriteString(string(line) + "\r\n")
+	}
+	for cut, noted := range map[string]bool{
+		lines.String(): false, lines.String()[:780]: true, lines.String()[:790]: true, lines.String()[:791]: true, lines.String()[:1000]: true, lines.String()[:lines.Len()/78*78]: true,
+	} {
+		h.uploaded("cut.eml", begin+cut, "target-folder-id", text(o.spare), "email-import-order", "ATTACHMENTS_ONLY")
+		d := h.list(o.spare)[0]
+		if got := strings.Contains(h.get("/document/"+text(d.ID)+"/data").body, "has only a part of this attachment"); got != noted || d.Name != "a.pdf" {
+			t.Errorf("%d bytes of base64: %s, noted %v", len(cut), d.Name, got)
+		}
+		h.post("/document/" + text(d.ID) + "/delete")
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"net/http"
 	"net/url"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -31,6 +32,7 @@ import (
 	"github.com/archivefs/archivefs/internal/server/refusal"
 	"github.com/archivefs/archivefs/internal/server/store"
 	"github.com/archivefs/archivefs/internal/server/turns"
+	"github.com/archivefs/archivefs/internal/whole"
 )
 
 // uploadHandlers add contents, and replace and delete those of inbox documents.
@@ -194,9 +196,11 @@ func (h *uploadHandlers) attachments(ctx context.Context, who turns.Party, file 
 		}
 		return err
 	})
-	for _, i := range message.Damaged {
-		received[i].note = "The e-mail has only a part of this attachment, or it is damaged."
-		h.vault.log.WithField("content", file.Digest()).WithField("attachment", i+1).Warn("an attachment of an e-mail is damaged; it was imported as far as it can be read")
+	for i := range received {
+		if slices.Contains(message.Damaged, i) || message.Ended && i == len(received)-1 && whole.Check(received[i]) != nil {
+			received[i].note = "The e-mail has only a part of this attachment, or it is damaged."
+			h.vault.log.WithField("content", file.Digest()).WithField("attachment", i+1).Warn("an attachment of an e-mail is damaged; it was imported as far as it can be read")
+		}
 	}
 	if err == nil {
 		return received, nil

@@ -59,7 +59,7 @@ func decoded(p *part, content io.Reader, broken *bool) io.Reader {
 				p.name = decodeWords(string(head[at[2]:at[3]]))
 			}
 			_, _ = in.Discard(at[1])
-			return &uuReader{in: in}
+			return &uuReader{in: in, broken: broken}
 		}
 	}
 	return in
@@ -149,6 +149,7 @@ func (b *base64Reader) Read(p []byte) (int, error) {
 		}
 		if err != nil && !errors.Is(err, bufio.ErrBufferFull) {
 			out, b.done = b.flush(out), err
+			*b.broken = *b.broken && !b.padded // nothing is missing in front of a padding
 		}
 		b.buffer, b.rest = out, out
 	}
@@ -236,9 +237,10 @@ var begin = regexp.MustCompile(`(?m)^begin [0-7]{3,4} +(\S.*?)\r*\n`)
 
 // uuReader decodes uuencode up to its end, or to the first line that is none.
 type uuReader struct {
-	in   *bufio.Reader
-	rest []byte
-	done bool
+	in     *bufio.Reader
+	rest   []byte
+	done   bool
+	broken *bool // set when everything ends before it
 }
 
 // Read implements io.Reader.
@@ -249,6 +251,8 @@ func (u *uuReader) Read(p []byte) (int, error) {
 		if u.done || !is {
 			if end := bytes.TrimSpace(line); string(end) == "end" && !u.done {
 				_, _ = u.in.Discard(len(line))
+			} else if _, err := u.in.Peek(len(line) + 1); err != nil && !u.done {
+				*u.broken = true
 			}
 			u.done = true
 			return 0, io.EOF

@@ -38,6 +38,8 @@ type Message struct {
 	Attachments []string // their names, empty for those without one
 	// Damaged are the attachments, from 0, of which something is missing. Only those that were taken are known.
 	Damaged []int
+	// Ended says that the e-mail ends in its last attachment, of which something may be missing.
+	Ended bool
 }
 
 // Attachment describes an attachment.
@@ -59,7 +61,7 @@ func Read(r io.Reader, take func(Attachment, io.Reader) error) (Message, error) 
 	d := &dissection{reader: newReader(r), take: take, shown: map[string]bool{}}
 	h, loose := d.header(true)
 	said, err := d.part(h, loose, place{media: "text/plain"})
-	d.message.Header, d.message.Text = summary(h), said.text
+	d.message.Header, d.message.Text, d.message.Ended = summary(h), said.text, d.ended
 	if d.failed != nil {
 		err = fmt.Errorf("read e-mail: %w", d.failed)
 	}
@@ -128,7 +130,8 @@ func (d *dissection) part(h header, loose []byte, at place) (said, error) {
 		return said{}, fmt.Errorf("%w: more than %d parts", ErrTooMuch, maxParts)
 	}
 	p := describe(h, at)
-	content := io.Reader(&body{reader: d.reader})
+	whole := &body{reader: d.reader}
+	content := io.Reader(whole)
 	if p.isMultipart() {
 		if p.boundary = d.boundary(p.boundary); p.boundary != "" {
 			return d.multipart(p, at)
@@ -138,8 +141,11 @@ func (d *dissection) part(h header, loose []byte, at place) (said, error) {
 	if p.isText(at) && p.encoding != "base64" {
 		content = io.MultiReader(bytes.NewReader(loose), content)
 	}
-	if !p.isText(at) && !d.attached(p, at) {
-		return said{}, nil
+	if !p.isText(at) {
+		if !d.attached(p, at) {
+			return said{}, nil
+		}
+		whole.broken = &d.broken
 	}
 	d.broken = false
 	content = decoded(&p, content, &d.broken)
@@ -250,8 +256,8 @@ func (d *dissection) text(p part, content io.Reader) (said, error) {
 		if name := begin.FindSubmatch(line); name != nil && p.media == "text/plain" {
 			file := part{media: "application/octet-stream", name: decodeWords(string(name[1]))}
 			if _, is := uuLine(bytes.TrimRight(lineAhead(in), "\r\n")); is {
-				u := &uuReader{in: in}
-				data = data[:length]
+				u := &uuReader{in: in, broken: &d.broken}
+				data, d.broken = data[:length], false
 				if _, err := d.attachment(file, u); err != nil {
 					return said{}, err
 				}

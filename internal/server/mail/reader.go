@@ -27,6 +27,7 @@ type reader struct {
 	mid     bool     // the line ahead is the rest of one that was longer than the window
 	open    []string // boundaries of the multiparts around, the innermost last
 	strange int      // lines before the first field of a header that are none
+	ended   bool     // the e-mail ended in an attachment, and not behind the end of its multipart
 }
 
 func newReader(from io.Reader) *reader {
@@ -155,6 +156,7 @@ type body struct {
 	*reader
 	buffer, rest, end []byte // end is that of the last line
 	done              bool
+	broken            *bool // of an attachment in a multipart: set when the e-mail ends within a line of it
 }
 
 // Read implements io.Reader.
@@ -171,6 +173,9 @@ func (b *body) Read(p []byte) (int, error) {
 		if b.done = len(line) == 0 || level >= 0; b.done {
 			if level < 0 {
 				b.rest = b.end
+			}
+			if level < 0 && b.broken != nil && len(b.open) > 0 {
+				b.ended, *b.broken = true, b.mid && b.buffer != nil
 			}
 			continue
 		}

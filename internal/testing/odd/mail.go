@@ -243,6 +243,12 @@ func mailEncodings() []Mail {
 		mailOf("base64 padded in a line", coded("base64", "eA==eA=="), Attached{"a.pdf", 2}, restPDF),
 		mailOf("base64 with a footer", coded("base64", onLines(SmallPDF+"x")+"\r\n-- \r\nVon der Liste: bitte lesen\r\n"), Attached{"a.pdf", len(SmallPDF) + 1}, restPDF),
 		mailOf("base64 cut off", coded("base64", lines[:103]), Attached{"a.pdf", 75}, restPDF).damaged(0),
+		mailOf("an e-mail cut off in base64", cutIn(coded("base64", lines), lines[:100]), Attached{"a.pdf", 73}).damaged(0),
+		mailOf("an e-mail cut off behind base64", cutIn(coded("base64", onLines(SmallPDF+"x")), onLines(SmallPDF+"x")), Attached{"a.pdf", len(SmallPDF) + 1}),
+		mailOf("an e-mail cut off in bytes", cutIn(coded("8bit", "eins, zwei"), "eins"), Attached{"a.pdf", 4}).damaged(0),
+		mailOf("an e-mail cut off in quoted-printable", cutIn(coded("quoted-printable", "eins=20zwei"), "eins=20"), Attached{"a.pdf", 5}).damaged(0),
+		mailOf("an e-mail cut off in uuencode", cutIn(coded("x-uuencode", uuencoded("b.pdf", SmallPDF)), "\r\n,"), Attached{"a.pdf", 45}).damaged(0),
+		mailOf("an e-mail cut off behind a line of uuencode", cutIn(plainMail("", "Quittenbrot\r\n"+uuencoded("b.pdf", SmallPDF)+uuencoded("c.pdf", SmallPDF)), "c.pdf\r\n", 63), Attached{"b.pdf", len(SmallPDF)}, Attached{"c.pdf", 45}).damaged(1),
 		mailOf("base64 of nothing", coded("base64", ""), Attached{"a.pdf", 0}, restPDF),
 		mailOf("words that claim to be base64", plainMail("Content-Transfer-Encoding: base64", "Guten Tag, Frau Müller! Quittenbrot anbei.\r\n")),
 		mailOf("words in base64 that claim to be 7bit", plainMail("Content-Transfer-Encoding: 7bit", onLines("Guten Tag, Frau Müller!\r\nQuittenbrot anbei.\r\n"))),
@@ -265,6 +271,11 @@ func mailEncodings() []Mail {
 		mailOf("words that begin as uuencode", plainMail("", "begin 644 Quittenbrot\r\nund so weiter, und so fort\r\n")),
 		mailOf("yEnc is text", plainMail("", "=ybegin line=128 size=3 name=x\r\nQuittenbrot\r\n=yend size=3\r\n")),
 	}
+}
+
+// cutIn ends an e-mail so many bytes behind a part of it.
+func cutIn(mail, part string, more ...int) string {
+	return mail[:strings.Index(mail, part)+len(part)+append(more, 0)[0]]
 }
 
 // uuencoded encodes a file in uuencode.
