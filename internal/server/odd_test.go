@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/internal/server/store"
 	"github.com/archivefs/archivefs/internal/testing/odd"
 )
 
@@ -28,6 +29,9 @@ func TestOddFiles(t *testing.T) {
 			d, err := s.catalog.Document(t.Context(), ids[f.Name])
 			if err != nil || d.ContentType != f.Type {
 				t.Errorf("it is a %s, want %s; %v", d.ContentType, f.Type, err)
+			}
+			if f.Unreadable {
+				wantState(t, s, d.ID, store.Unreadable)
 			}
 			w := answered(t, s, "/document/"+strconv.Itoa(int(d.ID))+"/ocr-result")
 			if found := w.Code == http.StatusOK; len(f.Words) > 0 && !found || f.Not != "" && strings.Contains(w.Body.String(), f.Not) {

@@ -256,7 +256,7 @@ func (m *renderer) text(ctx context.Context, who turns.Party, d store.Document) 
 		m.attempts.fail(this, 0)
 		return nil, nil
 	case errors.Is(err, engine.ErrUnreadable):
-		text, err = nil, nil
+		err = nil // it may have a part of the text
 	}
 	if err != nil || variant == "" {
 		return text, err

@@ -124,6 +124,29 @@ func TestUnreadable(t *testing.T) {
 	}
 }
 
+// A document without its main part is not readable, whatever else of it is.
+func TestWithoutItsMainPart(t *testing.T) {
+	const ooxml, relations = "application/vnd.openxmlformats-officedocument.", `<Relationships><Relationship Type="x/officeDocument" Target="%s"/></Relationships>`
+	beside := []string{"word/header1.xml", "<w:p><w:t>beside</w:t></w:p>", "xl/worksheets/sheet1.xml", "<c><v>beside</v></c>", "ppt/slides/slide1.xml", "<a:p><a:t>beside</a:t></a:p>", "styles.xml", "<text:p>beside</text:p>"}
+	for media, main := range map[string]string{
+		ooxml + "wordprocessingml.document": "word/document.xml", ooxml + "spreadsheetml.sheet": "xl/workbook.xml", ooxml + "presentationml.presentation": "ppt/presentation.xml",
+		"application/vnd.oasis.opendocument.text": "content.xml",
+	} {
+		for name, files := range map[string][]string{
+			"missing": {}, "empty": {main, ""}, "only a declaration": {main, `<?xml version="1.0"?>`}, "encrypted": {main, "\x8d\x00\xfe<"}, "led to and empty": {"_rels/.rels", fmt.Sprintf(relations, main), main, "\r\n"},
+		} {
+			file := packed(t, append(files, beside...)...)
+			if got, err := office.Text(strings.NewReader(file), int64(len(file)), media); !errors.Is(err, office.ErrUnreadable) || !strings.Contains(got, "beside") {
+				t.Errorf("%s: %s: %q, %v", media, name, got, err)
+			}
+		}
+		file := packed(t, append(beside, main, "<x/>")...)
+		if _, err := office.Text(strings.NewReader(file), int64(len(file)), media); err != nil {
+			t.Errorf("%s: %v", media, err)
+		}
+	}
+}
+
 // FuzzText reads anything, as an archive, as a file in one, and as a document that is one file.
 func FuzzText(f *testing.F) {
 	for _, file := range odd.Files() {

@@ -38,7 +38,8 @@ func Is(media string) bool {
 }
 
 // Text returns the text of a document: a line for each paragraph, the cells of a row separated by tabs.
-// A text longer than MaxText is cut off. The error is ErrUnreadable if the document cannot be read.
+// A text longer than MaxText is cut off. The error is ErrUnreadable if the document cannot be read, or only what stands
+// beside its main part.
 func Text(r io.ReaderAt, size int64, media string) (string, error) {
 	return text(r, size, media, maxUnpacked)
 }
@@ -60,8 +61,14 @@ func text(r io.ReaderAt, size int64, media string, unpacked int64) (string, erro
 		}
 		if media == Book {
 			d.readBook(a)
-		} else if !d.readParts(a) {
+			break
+		}
+		begins := media == "" || a.begins(media)
+		if !d.readParts(a) {
 			return "", fmt.Errorf("%w: it has no text", ErrUnreadable)
+		}
+		if !begins {
+			return d.text(), fmt.Errorf("%w: its main part is missing, empty or damaged", ErrUnreadable)
 		}
 	}
 	return d.text(), nil

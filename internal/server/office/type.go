@@ -123,6 +123,18 @@ func (a *archive) main() string {
 	return ""
 }
 
+// begins reports whether the main part of a document of that type begins as XML, or need not.
+func (a *archive) begins(media string) bool {
+	name := a.main()
+	if strings.HasPrefix(media, "application/vnd.oasis.") || strings.HasPrefix(media, "application/vnd.sun.") {
+		name = "content.xml"
+	}
+	for range a.elements(name) {
+		return true
+	}
+	return path.Ext(name) == ".bin"
+}
+
 // partType is the media type of a document whose main part is name: that of the part without its end.
 func (a *archive) partType(name string) (media string) {
 	for t := range a.elements("[content_types].xml") {

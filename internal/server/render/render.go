@@ -309,7 +309,7 @@ func officeText(s Source) ([]byte, error) {
 	case read.err != nil:
 		return nil, fmt.Errorf("read content: %w", read.err)
 	case errors.Is(err, office.ErrUnreadable):
-		return nil, fmt.Errorf("%w: %w", engine.ErrUnreadable, err)
+		err = fmt.Errorf("%w: %w", engine.ErrUnreadable, err)
 	}
 	return []byte(words), err
 }

@@ -19,6 +19,8 @@ type File struct {
 	Type    string
 	Words   []string // that its text has, in this order; the first one is in no other file
 	Not     string   // what its text has not
+
+	Unreadable bool // it is not a whole document, or a damaged one
 }
 
 const (
@@ -39,6 +41,11 @@ func Files() (all []File) {
 
 func fileOf(name, as, media, content string, words ...string) File {
 	return File{Name: name, As: as, Content: []byte(content), Type: media, Words: words}
+}
+
+func (f File) damaged() File {
+	f.Unreadable = true
+	return f
 }
 
 func (f File) without(word string) File {
@@ -150,6 +157,8 @@ func wordFiles() []File {
 			"Einzelquitte", "Kommentar", "Schaubild", "Torte"),
 		fileOf("UTF-16", "a.docx", media, zipped(append(three, utf16Text(`<?xml version="1.0" encoding="UTF-16"?>`+paragraphs("document", "Breitquitte")))...), "Breitquitte"),
 		fileOf("Latin-1", "a.docx", media, zipped(append(three, `<?xml version="1.0" encoding="ISO-8859-1"?>`+paragraphs("document", "Westq\xfctte"))...), "Westqütte"),
+		fileOf("an empty main part", "a.docx", media, zipped(append(three, "", "word/footer1.xml", paragraphs("ftr", "Leerquitte"))...), "Leerquitte").damaged(),
+		fileOf("no main part", "a.docx", media, zipped(typesXML, types(docXML, media), relsXML, leads("officeDocument", docXML), "word/styles.xml", "<w:styles/>", "word/footer1.xml", paragraphs("ftr", "Unterquitte")), "Unterquitte").damaged(),
 		fileOf("nothing in the main part", "a.docx", media, docx("", "word/diagrams/data1.xml", drawn("dgm:dataModel", "Nurquitte")), "Nurquitte"),
 	}
 }
@@ -323,6 +332,6 @@ func archiveFiles() []File {
 			"OEBPS/a.opf", `<package><metadata><dc:title>Romanquitte</dc:title><dc:creator>Autorin</dc:creator></metadata><manifest><item id="a" href="Text/ch1.xhtml"/><item id="b" href="Text/ch2.xhtml"/></manifest><spine><itemref idref="b"/><itemref idref="a"/></spine></package>`,
 			"OEBPS/Text/ch1.xhtml", "<html><body><p>Schlusswort</p></body></html>", "OEBPS/Text/ch2.xhtml", "<html><head><title>Titelquitte</title><style>p{}</style></head><body><h1>Kapitel</h1><p>Buch<i>quitte</i></p><script/></body></html>"), "Romanquitte", "Autorin", "Titelquitte", "Kapitel", "Buchquitte", "Schlusswort"),
 		fileOf("a book without pages", "a.epub", "application/epub+zip", zipped("mimetype", "application/epub+zip", "content.opf", "<package/>")),
-		fileOf("a zip that is cut off", "a.docx", word+"document", docx("Drin")[:len(docx("Drin"))-30]),
+		fileOf("a zip that is cut off", "a.docx", word+"document", docx("Drin")[:len(docx("Drin"))-30]).damaged(),
 	}
 }
