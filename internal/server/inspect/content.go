@@ -283,7 +283,8 @@ func Words(r io.Reader, contentType string, limit int64) (string, error) {
 	}
 	words := text.Decode(data, params["charset"])
 	if media == "text/html" {
-		words, _ = text.HTML(words)
+		title, shown, _ := text.Titled(words)
+		words = title + shown
 	}
 	return words, nil
 }

@@ -18,20 +18,29 @@ import (
 
 // HTML returns the text of an HTML page, a line for each paragraph, and the addresses of its pictures.
 func HTML(page string) (text string, pictures []string) {
+	_, text, pictures = Titled(page)
+	return text, pictures
+}
+
+// Titled is HTML with the title that stands in the head, where the text does not have it.
+func Titled(page string) (title, text string, pictures []string) {
 	tokens := html.NewTokenizer(strings.NewReader(page))
-	w := &lines{}
-	hidden := 0 // the nesting of elements that are not shown
+	w, head := &lines{}, &lines{}
+	hidden, titled := 0, false // the nesting of elements that are not shown, and whether a title begins
 	for {
 		kind := tokens.Next()
 		switch kind {
 		case html.ErrorToken: // the end
-			return w.end(), pictures
+			return head.end(), w.end(), pictures
 		case html.TextToken:
 			if hidden == 0 {
 				w.words(string(tokens.Text()))
+			} else if titled {
+				head.words(string(tokens.Text()) + " ")
 			}
 		case html.StartTagToken, html.EndTagToken, html.SelfClosingTagToken:
 			token := tokens.Token()
+			titled = token.DataAtom == atom.Title && kind == html.StartTagToken
 			switch {
 			case token.DataAtom == atom.Body: // </head> is optional
 				hidden = 0

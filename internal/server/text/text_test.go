@@ -112,6 +112,14 @@ func TestHTML(t *testing.T) {
 			t.Errorf("%q says %q, want %q", test.page, got, test.want)
 		}
 	}
+	for page, want := range map[string]string{
+		"<head><title>\n Gr&uuml;&szlig;e\tan\nEve</title><script>no</script></head><body>x<svg><title>y</title></svg>": "Grüße an Eve\n", "<title>no</title>x": "", "<head><title></title>x": "",
+		"<head><title>no end": "no end\n", "<head><title>a</title><style>no</style><title>b": "a b\n",
+	} {
+		if got, _, _ := text.Titled(page); got != want {
+			t.Errorf("%q has the title %q, want %q", page, got, want)
+		}
+	}
 	if _, got := text.HTML(`<IMG SRC="cid:a@b"><img><img src='x.png'>`); !slices.Equal(got, []string{"cid:a@b", "", "x.png"}) {
 		t.Errorf("pictures %q", got)
 	}

@@ -301,6 +301,7 @@ func textFiles() (all []File) {
 		fileOf("a text about PDF", "a.txt", plain, "x%PDF-1.4\n Pdfquitte\n", "Pdfquitte"),
 		fileOf("a table about PDF", "a.csv", "text/csv; charset=utf-8", "a;%PDF-1.7\nCsvquitte;1\n", "Csvquitte"),
 		fileOf("a page about PDF", "a", "text/html; charset=utf-8", "<html><p>%PDF-1.7 is Htmlquitte</p></html>", "Htmlquitte").without("html"),
+		fileOf("a page with a title", "a.html", "text/html; charset=utf-8", "<html><head><title>K&ouml;pfquitte\n2026</title><style>p{}</style></head><body><p>Rumpf</p></body></html>", "Köpfquitte 2026\n", "Rumpf").without("p{}"),
 		fileOf("an e-mail about PDF", "a.eml", "message/rfc822", mail, "Mailquitte"),
 		fileOf("an e-mail with a PDF as it is", "a", "message/rfc822", usualFields+multipart("mixed", "bb", "Content-Type: text/plain\r\n\r\nRohquitte", fieldsOfA+"\r\n\r\n"+SmallPDF), "Rohquitte"),
 		fileOf("PostScript", "a.ps", "application/postscript", "%!PS-Adobe-3.0\n/Times findfont\n"),
