@@ -6,6 +6,7 @@ package inspect
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -102,7 +103,10 @@ func contentType(r io.ReaderAt, size int64, hint Hint) string {
 	if media := office.Type(r, size, head); media != "" {
 		return media
 	}
-	found := mimetype.Detect(head)
+	found, wide := mimetype.Detect(head), ""
+	if found.Is(unknown) {
+		wide = text.Wide(head)
+	}
 	if found.Is(PDF) || found.Is(unknown) || isText(found) {
 		pdf, is, err := whole.FindPDF(io.NewSectionReader(r, 0, size))
 		if err != nil || is && (pdf.Start == 0 || !looksLikeMail(head, hint)) {
@@ -114,6 +118,8 @@ func contentType(r io.ReaderAt, size int64, hint Hint) string {
 	}
 	switch {
 	case isText(found):
+	case wide != "":
+		return withCharset(cmp.Or(textByExtension(hint.Name), "text/plain"), wide, head)
 	case found.Is(unknown): // an e-mail may have any bytes
 		if looksLikeMail(head, hint) {
 			return Mail

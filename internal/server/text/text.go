@@ -4,7 +4,10 @@ package text
 
 import (
 	"bytes"
+	"encoding/binary"
+	"slices"
 	"strings"
+	letters "unicode"
 	"unicode/utf8"
 
 	"golang.org/x/net/html"
@@ -145,10 +148,13 @@ func (w *lines) end() string {
 	return text
 }
 
-// Decode turns a text into UTF-8: according to its byte order mark, unchanged if it is valid UTF-8,
-// else from charset, else from Windows-1252, in which nearly every byte is valid; of a text that is
+// Decode turns a text into UTF-8: according to its byte order mark, or without a charset as it is Wide, unchanged if
+// it is valid UTF-8, else from charset, else from Windows-1252, in which nearly every byte is valid; of a text that is
 // UTF-8 for the most part only what is not.
 func Decode(data []byte, charset string) string {
+	if charset == "" {
+		charset = Wide(data)
+	}
 	said := Encoding(charset)
 	switch {
 	case bytes.HasPrefix(data, []byte("\xff\xfe")), bytes.HasPrefix(data, []byte("\xfe\xff")):
@@ -203,6 +209,31 @@ func mend(data []byte) (text string, mostly bool) {
 		data = data[size:]
 	}
 	return b.String(), valid > wrong
+}
+
+// Wide returns the character set of a text in UTF-16 without a byte order mark, empty for any other content. Its
+// characters are those of ASCII, of one other alphabet of Europe or the Near East, and few more. A text with a byte for
+// each character has nearly none of these: their upper bytes are less than those of blanks.
+func Wide(data []byte) string {
+	const least, most, few = 4, 2 << 10, 16
+	n := min(len(data)/2, most)
+	for charset, order := range map[string]binary.ByteOrder{"utf-16le": binary.LittleEndian, "utf-16be": binary.BigEndian} {
+		upper, ascii := [256]int{}, 0
+		for i := range n {
+			c := rune(order.Uint16(data[2*i:]))
+			if c < ' ' && !strings.ContainsRune("\t\n\f\r", c) || c >= ' ' && c < 0x700 && !letters.IsGraphic(c) {
+				ascii = -n // there are none in a text
+			} else if c <= '~' {
+				ascii++
+			}
+			upper[c>>8]++
+		}
+		others := n - upper[0] - upper[0x20] - slices.Max(upper[1:7]) // 0x20: quotes, dashes and the sign of the euro
+		if n >= least && ascii*few >= n && others*few <= n {
+			return charset
+		}
+	}
+	return ""
 }
 
 // wide reports whether a text in the character set may look like valid UTF-8.

@@ -1,10 +1,13 @@
 package text_test
 
 import (
+	"encoding/binary"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf16"
 	"unicode/utf8"
 
 	"github.com/archivefs/archivefs/internal/server/text"
@@ -32,6 +35,47 @@ func TestDecode(t *testing.T) {
 	} {
 		if got := text.Decode([]byte(test.data), test.charset); got != test.want {
 			t.Errorf("%q in %q is %q, want %q", test.data, test.charset, got, test.want)
+		}
+	}
+}
+
+func TestWide(t *testing.T) {
+	long := strings.Repeat("Eine Straßenbahn – für 17 € am Tag – 😀\r\n", 500)
+	for content, want := range map[string]bool{
+		"Test": true, "Grüße aus Łódź,\r\n\t„Quitte“ 17 €": true, "Привет, мир": true, "Αθήνα 2024": true, "שלום עולם": true, "a\tb\f1\n": true, long: true,
+		"": false, "abc": false, "Привет": false, "a\x00bcdef": false, "ab\x01cdef": false, "ab\u0080cdef": false, "日本語のテキスト です": false, "\u0102\u0203\u0301\u0402\u0503 abcdef": false,
+	} {
+		for charset, order := range map[string]binary.AppendByteOrder{"utf-16le": binary.LittleEndian, "utf-16be": binary.BigEndian} {
+			var data []byte
+			for _, c := range utf16.Encode([]rune(content)) {
+				data = order.AppendUint16(data, c)
+			}
+			got := text.Wide(data)
+			if want && got != charset || !want && got != "" {
+				t.Errorf("%.40q in %s is %q", content, charset, got)
+			}
+			if want && text.Decode(data, "") != content {
+				t.Errorf("%.40q in %s becomes %.40q", content, charset, text.Decode(data, ""))
+			}
+			if text.Wide([]byte(content)) != "" {
+				t.Errorf("%.40q in UTF-8 is wide", content)
+			}
+		}
+	}
+	noise := rand.NewChaCha8([32]byte{})
+	for size := range 4000 { // bytes of any value, small ones, and small numbers
+		data := make([]byte, 100+size%64)
+		_, _ = noise.Read(data)
+		for i := range data {
+			switch size % 3 {
+			case 1:
+				data[i] %= 7
+			case 2:
+				data[i] *= byte(i % 2)
+			}
+		}
+		if got := text.Wide(data); got != "" {
+			t.Errorf("%x is %s", data, got)
 		}
 	}
 }

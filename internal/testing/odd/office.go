@@ -306,6 +306,9 @@ func textFiles() (all []File) {
 		fileOf("an e-mail with a PDF as it is", "a", "message/rfc822", usualFields+multipart("mixed", "bb", "Content-Type: text/plain\r\n\r\nRohquitte", fieldsOfA+"\r\n\r\n"+SmallPDF), "Rohquitte"),
 		fileOf("PostScript", "a.ps", "application/postscript", "%!PS-Adobe-3.0\n/Times findfont\n"),
 		fileOf("a text in UTF-16", "a.txt", "text/plain; charset=utf-16le", utf16Text("Weitquitte und mehr\n"), "Weitquitte"),
+		fileOf("a text in UTF-16 without a mark", "a.txt", "text/plain; charset=utf-16le", utf16Text("Marklosquitte für 17 €\r\n")[2:], "Marklosquitte", "für 17 €"),
+		fileOf("a table in UTF-16 without a mark", "a.csv", "text/csv; charset=utf-16le", utf16Text("Айва;Breitzeile\n")[2:], "Айва", "Breitzeile"),
+		fileOf("JSON in UTF-16 without a mark", "a.json", "application/json", utf16Text(`{"a": "Jsonquitte"}`)[2:], "Jsonquitte"),
 		fileOf("a text of Windows", "a", "text/plain", "MZ Fensterq\xfctte und Stra\xdfe\n", "Fensterqütte", "Straße"),
 	)
 }
