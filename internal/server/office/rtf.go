@@ -26,7 +26,7 @@ const (
 // RTF returns the text of a document in Rich Text Format (RTF 1.9.1), with what is hidden: a line for each
 // paragraph, the cells of a row separated by tabs, and headers, footers, notes, comments and the title at the
 // end. A text longer than MaxText is cut off, and that of a damaged document ends where the damage is. The
-// error is ErrUnreadable if it is no RTF.
+// error is ErrUnreadable if it is no RTF, or a damaged one without a text.
 func RTF(r io.Reader) (string, error) {
 	p := &rtf{in: bufio.NewReader(io.LimitReader(r, maxRTF)), base: charmap.Windows1252, group: group{instead: 1}}
 	p.fonts = map[int]encoding.Encoding{}
@@ -45,9 +45,14 @@ func RTF(r io.Reader) (string, error) {
 		return "", fmt.Errorf("read RTF: %w", err)
 	}
 	p.flush()
+	behind, _ := p.in.Peek(1024)
+	broken := len(p.outer) > 0 || len(bytes.Trim(behind, "\x00\r\n\t }")) > 0
 	p.group = group{}
 	p.line()
 	words := p.body.String() + p.aside.String()
+	if broken && strings.TrimSpace(words) == "" {
+		return "", fmt.Errorf("%w: it is damaged, and no text is left", ErrUnreadable)
+	}
 	return strings.ToValidUTF8(words[:min(len(words), MaxText)], ""), nil
 }
 

@@ -61,6 +61,7 @@ var rtfs = map[string]struct{ content, want string }{
 	"a picture that is longer than all": {`{\rtf1 Quitte\bin99999999 }`, "Quitte\n"},
 	"groups without end":                {`{\rtf1 Quitte` + strings.Repeat(`{\b `, 20_000), "Quitte\n"},
 	"nothing":                           {`{\rtf1}`, ""},
+	"nothing, and padding":              {"{\\rtf1{\\pict 0102}}\r\n\x00\x00", ""},
 }
 
 func TestRTF(t *testing.T) {
@@ -87,7 +88,9 @@ type zeros struct{}
 func (zeros) Read(p []byte) (int, error) { return copy(p, bytes.Repeat([]byte("0"), len(p))), nil }
 
 func TestRTFUnreadable(t *testing.T) {
-	for _, content := range []string{"", `{\rt`, `{\html1 }`, "Text", `x {\rtf1 }`} {
+	for _, content := range []string{
+		"", `{\rt`, `{\html1 }`, "Text", `x {\rtf1 }`, `{\rtf1\ansi`, `{\rtf1{\fonttbl{\f0 Arial;}`, `{\rtf1{\pict 0102`, `{\rtf1 \par `, `{\rtf1\bin99 }`, `{\rtf1}} und {Apfel}`, `{\rtf1` + strings.Repeat("{", 20_000), "{\\rtf1\x00\x01",
+	} {
 		if got, err := office.RTF(strings.NewReader(content)); !errors.Is(err, office.ErrUnreadable) {
 			t.Errorf("%q: %q, %v", content, got, err)
 		}

@@ -257,6 +257,7 @@ func flatFiles() []File {
 		fileOf("a web page in one file", "a.mht", "message/rfc822", "MIME-Version: 1.0\r\n"+multipart("related", "bb", "Content-Type: text/html; charset=utf-8\r\nContent-Location: file:///a.htm\r\n\r\n<p>Netz<b>quitte</b></p>"), "Netzquitte").without("Content-Location"),
 		fileOf("a web page as a workbook", "a.xls", "text/html; charset=utf-8", "<html><table><tr><td>Webquitte</td></tr></table></html>", "Webquitte").without("td"),
 		fileOf("a letter in RTF as a text", "a.txt", "text/rtf", `{\rtf1\ansi\ansicpg1252{\fonttbl{\f0 Arial;}}\f0 Sehr geehrter Herr M\'fcllerquitte, K\u252?ndigung\par}`, "Müllerquitte", "Kündigung").without("Arial"),
+		fileOf("RTF of which the beginning is left", "a.rtf", "text/rtf", `{\rtf1\ansi{\fonttbl{\f0 Arial;}}{\pict 0102`).damaged(),
 		fileOf("a letter in RTF as one of Word", "a.doc", "text/rtf", "\r\n"+`{\rtf1\ansi Wortquitte\par}`, "Wortquitte").without("rtf1"),
 	}
 }
