@@ -109,6 +109,30 @@ func TestTextIsBounded(t *testing.T) {
 	}
 }
 
+// What documents in one another unpack to counts together, and they may be in one another only so deep.
+func TestChunksAreBounded(t *testing.T) {
+	const unpacked = 64 << 10
+	holding := func(text string, chunks ...string) string {
+		files, refers := []string{"word/document.xml", "<w:p><w:t>" + text + "</w:t></w:p>"}, ""
+		for i, chunk := range chunks {
+			refers += fmt.Sprintf(`<Relationship Id="r%d" Type="x/aFChunk" Target="c%d"/>`, i, i)
+			files = append(files, fmt.Sprint("word/c", i), chunk)
+		}
+		return packed(t, append(files, "word/_rels/document.xml.rels", "<Relationships>"+refers+"</Relationships>", "[Content_Types].xml", "<x/>")...)
+	}
+	file := holding("outer", slices.Repeat([]string{holding(strings.Repeat("bomb ", 3<<10))}, 20)...)
+	if got, err := office.TextWithin(strings.NewReader(file), int64(len(file)), "", unpacked); err != nil || !strings.Contains(got, "bomb") || len(got) > unpacked {
+		t.Errorf("%d bytes, %v", len(got), err)
+	}
+	file = "innermost"
+	for n := range 40 {
+		file = holding(fmt.Sprint("level ", n), file)
+	}
+	if got, err := office.Text(strings.NewReader(file), int64(len(file)), ""); err != nil || !strings.Contains(got, "level 35\n") || strings.Contains(got, "level 20\n") {
+		t.Errorf("%q, %v", got, err)
+	}
+}
+
 func TestUnreadable(t *testing.T) {
 	whole := packed(t, "word/document.xml", docx)
 	many := packed(t, slices.Repeat([]string{strings.Repeat("x", 60_000), ""}, 20)...) // a directory of 1.2 MB
@@ -159,7 +183,7 @@ func FuzzText(f *testing.F) {
 	f.Add([]byte(`<Relationships><Relationship Id="a" Type="x/worksheet" Target="../a.xml"/></Relationships>`), "")
 	f.Fuzz(func(t *testing.T, content []byte, media string) {
 		_, _ = office.Text(bytes.NewReader(content), int64(len(content)), media)
-		for _, name := range []string{"word/document.xml", "content.xml", "xl/sharedStrings.xml", "xl/worksheets/sheet1.xml", "word/charts/chart1.xml", "_rels/.rels", "xl/_rels/workbook.xml.rels"} {
+		for _, name := range []string{"word/document.xml", "content.xml", "xl/sharedStrings.xml", "xl/worksheets/sheet1.xml", "word/charts/chart1.xml", "_rels/.rels", "xl/_rels/workbook.xml.rels", "word/afchunk1.htm"} {
 			file := packed(t, name, string(content), "xl/workbook.xml", "<t>end</t>", "word/document.xml", `<w:t r:id="a">end</w:t>`)
 			if _, err := office.Text(strings.NewReader(file), int64(len(file)), ""); err != nil {
 				t.Errorf("%s: %v", name, err)

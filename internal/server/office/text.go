@@ -4,6 +4,7 @@
 package office
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/xml"
 	"errors"
@@ -17,6 +18,11 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"golang.org/x/net/html/charset"
+
+	"github.com/archivefs/archivefs/internal/server/mail"
+	coded "github.com/archivefs/archivefs/internal/server/text"
 )
 
 // ErrUnreadable says that no text can be read from a document.
@@ -47,17 +53,26 @@ func Text(r io.ReaderAt, size int64, media string) (string, error) {
 // text is Text with a limit of its own for unpacked bytes.
 func text(r io.ReaderAt, size int64, media string, unpacked int64) (string, error) {
 	d := &document{}
+	err := d.add(r, size, media, &unpacked)
+	return d.text(), err
+}
+
+// add reads a document of which so many bytes may be unpacked.
+func (d *document) add(r io.ReaderAt, size int64, media string, left *int64) error {
+	content := io.NewSectionReader(r, 0, size)
 	switch {
 	case strings.HasSuffix(media, flatXML):
-		d.read(tokens(io.NewSectionReader(r, 0, size), &unpacked), open, nil)
+		d.read(tokens(content, left), open, nil)
 	case media == "text/rtf":
-		return RTF(io.NewSectionReader(r, 0, size))
+		words, err := RTF(content)
+		d.b.WriteString(words)
+		return err
 	case media == word2006, media == word2003, media == excel2003:
-		d.read(tokens(io.NewSectionReader(r, 0, size), &unpacked), prose, nil)
+		d.read(tokens(content, left), prose, nil)
 	default:
-		a, err := openArchive(r, size, unpacked)
+		a, err := openArchive(r, size, left)
 		if err != nil {
-			return "", err
+			return err
 		}
 		if media == Book {
 			d.readBook(a)
@@ -65,13 +80,34 @@ func text(r io.ReaderAt, size int64, media string, unpacked int64) (string, erro
 		}
 		begins := media == "" || a.begins(media)
 		if !d.readParts(a) {
-			return "", fmt.Errorf("%w: it has no text", ErrUnreadable)
+			return fmt.Errorf("%w: it has no text", ErrUnreadable)
 		}
 		if !begins {
-			return d.text(), fmt.Errorf("%w: its main part is missing, empty or damaged", ErrUnreadable)
+			return fmt.Errorf("%w: its main part is missing, empty or damaged", ErrUnreadable)
 		}
 	}
-	return d.text(), nil
+	return nil
+}
+
+// addChunk reads a document that stands in another one (ECMA-376-1, 17.17.2.1), as far as it can be read: an office
+// document, a web page in one file (MHTML), a web page, or a text.
+func (d *document) addChunk(content io.Reader, left *int64) {
+	data, _ := io.ReadAll(&counted{content, left})
+	in, size := bytes.NewReader(data), int64(len(data))
+	switch media := Type(in, size, data); {
+	case Is(media) && d.depth < maxAttached:
+		chunk := document{depth: d.depth + 1}
+		_ = chunk.add(in, size, media, left)
+		d.b.WriteString(chunk.text())
+	case mail.Fields(data)["mime-version"] != "":
+		message, _ := mail.Read(in, nil)
+		d.b.WriteString(message.Text)
+	default:
+		_, set, _ := charset.DetermineEncoding(data, "text/html")
+		shown, _ := coded.HTML(coded.Decode(data, set))
+		d.b.WriteString(shown)
+	}
+	d.line()
 }
 
 // parts are the kinds of parts with text, in reading order, by the relationships that lead to them and by
@@ -81,6 +117,7 @@ var parts = []struct {
 	kind
 }{
 	{"officedocument", "word/document*.xml", prose},
+	{"afchunk", "word/afchunk*", chunk},
 	{"", "content.xml", open},
 	{"", "object */content.xml", open},
 	{"", "styles.xml", open}, // with headers and footers
@@ -145,6 +182,7 @@ type document struct {
 	b      strings.Builder
 	shared []string // the shared strings of a workbook, by number
 	sum    int      // their bytes
+	depth  int      // of documents in one another
 }
 
 func (d *document) full() bool { return d.b.Len() >= MaxText || d.sum >= MaxText }
@@ -210,7 +248,11 @@ func (d *document) readPart(a *archive, name string, kind kind) []relation {
 	}
 	content := a.open(name)
 	defer func() { _ = content.Close() }()
-	d.read(tokens(content, &a.left), kind, places)
+	if kind == chunk {
+		d.addChunk(content, a.left)
+	} else {
+		d.read(tokens(content, a.left), kind, places)
+	}
 	slices.SortStableFunc(list, func(a, b relation) int { return cmp.Compare(places[a.id], places[b.id]) })
 	return list
 }
@@ -248,6 +290,7 @@ const (
 	sheet              // of a workbook: v and t in c are cells, in row
 	shared             // the shared strings of a workbook: each is an si
 	open               // OpenDocument: text is in p and h
+	chunk              // another document
 	page               // XHTML: the title, and all of the body, is text
 )
 
@@ -360,8 +403,8 @@ func (p *reading) shown() string {
 }
 
 // line ends a line, unless it is empty.
-func (p *reading) line() {
-	if s := p.b.String(); s != "" && !strings.HasSuffix(s, "\n") {
-		p.b.WriteByte('\n')
+func (d *document) line() {
+	if s := d.b.String(); s != "" && !strings.HasSuffix(s, "\n") {
+		d.b.WriteByte('\n')
 	}
 }

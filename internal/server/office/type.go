@@ -56,7 +56,8 @@ func ownType(said string) string {
 func Type(r io.ReaderAt, size int64, head []byte) string {
 	switch {
 	case bytes.HasPrefix(head, []byte("PK\x03\x04")):
-		if a, err := openArchive(r, size, maxDescribed); err == nil {
+		left := int64(maxDescribed)
+		if a, err := openArchive(r, size, &left); err == nil {
 			return a.media()
 		}
 	case bytes.HasPrefix(head, []byte("\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1")):
@@ -201,11 +202,11 @@ const (
 // archive is an office document as a zip archive.
 type archive struct {
 	files map[string]*zip.File // by their names, as clean makes them
-	left  int64                // bytes that may be unpacked
+	left  *int64               // bytes that may be unpacked
 }
 
-// openArchive reads the directory of an archive, of which unpacked bytes may be read.
-func openArchive(r io.ReaderAt, size, unpacked int64) (*archive, error) {
+// openArchive reads the directory of an archive, of which so many bytes may be unpacked.
+func openArchive(r io.ReaderAt, size int64, left *int64) (*archive, error) {
 	if size > maxArchive {
 		return nil, fmt.Errorf("%w: it is too large", ErrUnreadable)
 	}
@@ -215,7 +216,7 @@ func openArchive(r io.ReaderAt, size, unpacked int64) (*archive, error) {
 		return nil, fmt.Errorf("%w: %w", ErrUnreadable, err)
 	}
 	directory.left = math.MaxInt64
-	a := &archive{files: map[string]*zip.File{}, left: unpacked}
+	a := &archive{files: map[string]*zip.File{}, left: left}
 	for _, f := range list.File {
 		a.files[clean(f.Name)] = f
 	}
@@ -260,7 +261,7 @@ func (a *archive) elements(name string) iter.Seq[xml.StartElement] {
 	return func(yield func(xml.StartElement) bool) {
 		content := a.open(name)
 		defer func() { _ = content.Close() }()
-		for token := range tokens(content, &a.left) {
+		for token := range tokens(content, a.left) {
 			if t, is := token.(xml.StartElement); is && !yield(t) {
 				return
 			}
