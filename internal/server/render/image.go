@@ -18,6 +18,7 @@ import (
 	"codeberg.org/go-pdf/fpdf"
 	_ "golang.org/x/image/bmp" // decoded when a BMP comes
 	"golang.org/x/image/draw"
+	"golang.org/x/image/riff"
 	"golang.org/x/image/tiff"
 	_ "golang.org/x/image/webp" // decoded when a WebP comes
 
@@ -31,6 +32,7 @@ const (
 	// colour it is half as many.
 	maxPixels = 64 << 20
 	inch      = 25.4 // mm
+	inMetre   = 0.0254
 	pageWidth = 210  // of a page of an image without a resolution, in mm; the height follows the image
 	maxSide   = 5000 // of an image's page, in mm, which viewers can show (ISO 32000-1, C.2)
 	minSide   = 1    // of an image's page, in mm
@@ -352,16 +354,21 @@ func decodePage(class string, data []byte, page int) (m bitmap, err error) {
 		return bitmap{}, err
 	}
 	decoded, _, err := image.Decode(bytes.NewReader(append(data, jpegEnd...)))
-	switch {
-	case err != nil:
+	if err != nil {
 		return bitmap{}, err
-	case format == "jpeg":
-		orientation, dots := ofJPEG(data)
-		return upright(decoded, orientation, dots), nil
-	case format == "png":
-		return bitmap{decoded, ofPNG(data)}, nil
 	}
-	return bitmap{decoded, square}, nil
+	orientation, dots := 1, square
+	switch format {
+	case "jpeg":
+		orientation, dots = ofJPEG(data)
+	case "webp":
+		orientation, dots = ofWebP(data)
+	case "png":
+		dots = ofPNG(data)
+	case "bmp": // BITMAPINFOHEADER, biXPelsPerMeter, which the decoder has read
+		dots = newResolution(float64(binary.LittleEndian.Uint32(data[38:])), float64(binary.LittleEndian.Uint32(data[42:])), inMetre)
+	}
+	return upright(decoded, orientation, dots), nil
 }
 
 // decodeFrame reads a page of a TIFF. The decoder reads only the first picture: the header in data is
@@ -533,9 +540,23 @@ func ofExif(data []byte) (orientation int, dots resolution) {
 	return orientation, dots
 }
 
+// ofWebP returns what the Exif data of a WebP say (WebP Container Specification, Metadata).
+func ofWebP(data []byte) (orientation int, dots resolution) {
+	_, chunks, err := riff.NewReader(bytes.NewReader(data))
+	for err == nil {
+		var kind riff.FourCC
+		var content io.Reader
+		if kind, _, content, err = chunks.Next(); err == nil && string(kind[:]) == "EXIF" {
+			photo, _ := io.ReadAll(content)
+			return ofExif(bytes.TrimPrefix(photo, []byte(exifMark)))
+		}
+	}
+	return 1, square
+}
+
 // ofPNG returns the resolution in front of the data of a PNG (ISO/IEC 15948, 11.3.5.3).
 func ofPNG(data []byte) resolution {
-	const metres, inMetre = 1, 0.0254
+	const metres = 1
 	front, _, _ := bytes.Cut(data, []byte("IDAT"))
 	_, p, _ := bytes.Cut(front, []byte("pHYs"))
 	if len(p) < 9 {

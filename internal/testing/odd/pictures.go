@@ -11,7 +11,10 @@ import (
 	"maps"
 	"math/bits"
 	"slices"
+	"strconv"
 	"strings"
+
+	"golang.org/x/image/bmp"
 )
 
 // Picture is a picture of 64 x 64 white pixels with a black square of 16 x 16 at 16, 16, upright.
@@ -213,6 +216,41 @@ func drawing(x, y uint32, unit byte) []byte {
 	return slices.Concat(b.Bytes()[:header], chunk, b.Bytes()[header:])
 }
 
+// bitmap is a BMP with its resolution, in dots per metre.
+func bitmap(x, y uint32) []byte {
+	var b bytes.Buffer
+	if err := bmp.Encode(&b, grey()); err != nil {
+		panic(err) // in memory
+	}
+	binary.LittleEndian.PutUint32(b.Bytes()[38:], x)
+	binary.LittleEndian.PutUint32(b.Bytes()[42:], y)
+	return b.Bytes()
+}
+
+// webp is a WebP without loss, with Exif data behind it.
+func webp(photo []byte) []byte {
+	number := func(n, bits int) (code string) {
+		for range bits {
+			code, n = code+strconv.Itoa(n&1), n>>1
+		}
+		return code
+	}
+	const (
+		subtractGreen = "1" + "01" + "0" // red and blue are as much as green, and that is all
+		noCache       = "0" + "0"
+		zero          = "1" + "0" + "0" + "0" // a code for one symbol
+	)
+	code := number(63, 14) + number(63, 14) + number(0, 4) + subtractGreen + noCache +
+		"1" + "1" + "1" + number(0, 8) + number(255, 8) + zero + zero + "1" + "0" + "1" + number(255, 8) + zero + string(pixels([]byte("1"), []byte("0")))
+	chunk := func(kind string, content []byte) []byte {
+		content = slices.Concat([]byte(kind), binary.LittleEndian.AppendUint32(nil, uint32(len(content))), content)
+		return append(content, make([]byte, len(content)%2)...)
+	}
+	const hasExif = 8
+	return chunk("RIFF", slices.Concat([]byte("WEBP"), chunk("VP8X", []byte{hasExif, 0, 0, 0, 63, 0, 0, 63, 0, 0}),
+		chunk("VP8L", append([]byte{0x2f}, reversed(packed(code))...)), chunk("EXIF", photo)))
+}
+
 // Pictures are all of them.
 func Pictures() (all []Picture) {
 	const inch, usual = 25.4, 210
@@ -273,6 +311,13 @@ func Pictures() (all []Picture) {
 	add("JPEG without its end mark, others behind it", "jpeg", append(whole[:len(whole)-2:len(whole)-2], strings.Repeat("HTTP/1.1 200 OK\r\n", 6000)...), 1, 64*inch/200, 64*inch/200)
 	add("PNG", "png", drawing(3937, 3937, 1), 1, 16.256, 16.256)
 	add("PNG of a ratio", "png", drawing(1, 2, 0), 1, usual, usual/2.)
+	add("BMP", "bmp", bitmap(7874, 3937), 1, 64*inch/200, 64*inch/100)
+	add("BMP for screens", "bmp", bitmap(2835, 2835), 1, usual, usual)
+	add("BMP of a negative resolution", "bmp", bitmap(1<<31, 1<<31), 1, usual, usual)
+	add("BMP of no resolution", "bmp", bitmap(0, 0), 1, usual, usual)
+	add("WebP", "webp", webp(makeTIFF(little, false, sheet{nil, tags{xDots: {200, 1}, yDots: {200, 1}, unit: {2}}})), 1, 64*inch/200, 64*inch/200)
+	add("WebP, turned", "webp", webp([]byte(exif(turn)[4:])), 1, 64*inch/150, 64*inch/300).Turned = true
+	add("WebP of no resolution", "webp", webp(nil), 1, usual, usual)
 	decoded, err := base64.StdEncoding.DecodeString(heic)
 	if err != nil {
 		panic(err)
