@@ -13,6 +13,7 @@ import (
 	"image/png"
 	"io"
 	"math"
+	"slices"
 	"strconv"
 
 	"codeberg.org/go-pdf/fpdf"
@@ -140,7 +141,7 @@ func tiffPages(r io.Reader) (*fpdf.Fpdf, error) {
 		return nil, err
 	}
 	pdf := newPDF()
-	frames := framesOf(data)
+	frames := framesOf(bytes.NewReader(data))
 	if len(frames) == 0 || len(frames) > maxTIFFPages {
 		return nil, errors.New("read TIFF: no pages, or too many")
 	}
@@ -174,11 +175,8 @@ func rareTIFF(ctx context.Context, s Source) ([]byte, error) {
 	}
 	defer done()
 	var x, y float64
-	if t := whole.AsTIFF(io.NewSectionReader(file, 0, s.Size)); t != nil {
-		t.Pages(func(d whole.Directory) bool {
-			x, y = replacedDots(d)
-			return false
-		})
+	if frames := framesOf(io.NewSectionReader(file, 0, s.Size)); len(frames) > 0 {
+		x, y = replacedDots(frames[0])
 	}
 	return engine.TIFF(ctx, file, x, y)
 }
@@ -202,8 +200,8 @@ func replacedDots(d whole.Directory) (x, y float64) {
 }
 
 // framesOf returns the directories of the pages of a TIFF.
-func framesOf(data []byte) (frames []whole.Directory) {
-	if t := whole.AsTIFF(bytes.NewReader(data)); t != nil {
+func framesOf(c whole.Content) (frames []whole.Directory) {
+	if t := whole.AsTIFF(c); t != nil {
 		for d := range t.Pages {
 			if frames = append(frames, d); len(frames) > maxTIFFPages {
 				break
@@ -245,23 +243,15 @@ func turned(m image.Image, orientation int) image.Image {
 func turn(to, from []byte, toStride, fromStride, bytes int, size image.Point, orientation int) {
 	for y := range size.Y {
 		for x := range size.X {
-			left, right, top, bottom := x, size.X-1-x, y, size.Y-1-y
-			column, row := left, top
-			switch orientation {
-			case 2:
-				column = right
-			case 3:
-				column, row = right, bottom
-			case 4:
-				row = bottom
-			case 5:
-				column, row = top, left
-			case 6:
-				column, row = top, right
-			case 7:
-				column, row = bottom, right
-			case 8:
-				column, row = bottom, left
+			column, row := x, y
+			if orientation&2 != 0 { // the first column is on the right, or at the bottom
+				column = size.X - 1 - x
+			}
+			if (orientation-1)&2 != 0 { // the first row is at the bottom, or on the right
+				row = size.Y - 1 - y
+			}
+			if orientation >= 5 {
+				column, row = row, column
 			}
 			copy(to[y*toStride+x*bytes:][:bytes], from[row*fromStride+column*bytes:])
 		}
@@ -273,11 +263,7 @@ var errNoPage = errors.New("there is no such page")
 
 // Pictured reports whether previews are made from the content itself. Others are made from its PDF.
 func Pictured(s Source) bool {
-	switch class(s) {
-	case "pdf", images, tiffs:
-		return true
-	}
-	return false
+	return slices.Contains([]string{"pdf", images, tiffs}, class(s))
 }
 
 // Preview returns a page of a PDF or a picture, counted from 0, as a JPEG that fits into the box. It is never larger
@@ -337,7 +323,7 @@ func decodePage(class string, data []byte, page int) (m bitmap, err error) {
 		}
 	}()
 	if class == tiffs {
-		frames := framesOf(data)
+		frames := framesOf(bytes.NewReader(data))
 		if page >= len(frames) {
 			return bitmap{}, errNoPage
 		}
@@ -530,14 +516,10 @@ func ofJPEG(data []byte) (orientation int, dots resolution) {
 
 // ofExif is ofTIFF of the first directory.
 func ofExif(data []byte) (orientation int, dots resolution) {
-	orientation, dots = 1, square
-	if t := whole.AsTIFF(bytes.NewReader(data)); t != nil {
-		t.Pages(func(d whole.Directory) bool {
-			orientation, dots = ofTIFF(d)
-			return false
-		})
+	if frames := framesOf(bytes.NewReader(data)); len(frames) > 0 {
+		return ofTIFF(frames[0])
 	}
-	return orientation, dots
+	return 1, square
 }
 
 // ofWebP returns what the Exif data of a WebP say (WebP Container Specification, Metadata).

@@ -122,9 +122,9 @@ func class(s Source) string {
 		return "pdf"
 	case media == inspect.TIFF && s.Size <= maxTIFF:
 		return tiffs
-	case isImage(media) && s.Size <= maxSource:
+	case slices.Contains([]string{"image/jpeg", "image/png", "image/gif", "image/webp", "image/bmp"}, media) && s.Size <= maxSource:
 		return images
-	case isPhoto(media) && s.Size <= maxSource:
+	case slices.Contains([]string{"image/heic", "image/heif", "image/avif"}, media) && s.Size <= maxSource:
 		return photos
 	case inspect.Paged(s.ContentType, s.Size):
 		return "words " + s.ContentType
@@ -147,18 +147,6 @@ const (
 
 // LaidOut reports whether a variant is the PDF of an office file, which tells how many pages it has.
 func LaidOut(variant string) bool { return variant == faithful+laidOut }
-
-func isImage(media string) bool {
-	switch media {
-	case "image/jpeg", "image/png", "image/gif", "image/webp", "image/bmp":
-		return true
-	}
-	return false
-}
-
-func isPhoto(media string) bool {
-	return media == "image/heic" || media == "image/heif" || media == "image/avif"
-}
 
 // content renders the content of a document. A panic in a decoder, which a malicious file may cause,
 // only makes the content unreadable.
@@ -196,9 +184,15 @@ type failing struct {
 }
 
 // Read implements io.Reader.
-func (f *failing) Read(p []byte) (int, error) {
-	n, err := f.Reader.Read(p)
-	if err != nil && err != io.EOF {
+func (f *failing) Read(p []byte) (int, error) { return f.noted(f.Reader.Read(p)) }
+
+// ReadAt implements io.ReaderAt, of a reader that does.
+func (f *failing) ReadAt(p []byte, off int64) (int, error) {
+	return f.noted(f.Reader.(io.ReaderAt).ReadAt(p, off)) //nolint:forcetypeassert // see officeText
+}
+
+func (f *failing) noted(n int, err error) (int, error) {
+	if err != nil && !errors.Is(err, io.EOF) {
 		f.err = err
 	}
 	return n, err
@@ -295,15 +289,14 @@ func oldText(ctx context.Context, s Source) ([]byte, error) {
 
 // officeText returns the text of an office document.
 func officeText(s Source) ([]byte, error) {
-	content, is := s.Content.(io.ReaderAt)
-	if !is {
+	read := &failing{Reader: s.Content}
+	if _, is := s.Content.(io.ReaderAt); !is {
 		data, err := io.ReadAll(io.LimitReader(s.Content, maxSource))
 		if err != nil {
 			return nil, fmt.Errorf("read content: %w", err)
 		}
-		content = bytes.NewReader(data)
+		read.Reader = bytes.NewReader(data)
 	}
-	read := &failingAt{ReaderAt: content}
 	words, err := office.Text(read, s.Size, s.ContentType)
 	switch {
 	case read.err != nil:
@@ -395,21 +388,6 @@ func Recognise(ctx context.Context, s Source, next func() error) ([]byte, error)
 		return nil, failed
 	}
 	return bytes.ReplaceAll(words, []byte{0}, []byte("\ufffd")), nil
-}
-
-// failingAt remembers the error of a reader, which is not the content's fault.
-type failingAt struct {
-	io.ReaderAt
-	err error
-}
-
-// ReadAt implements io.ReaderAt.
-func (f *failingAt) ReadAt(p []byte, off int64) (int, error) {
-	n, err := f.ReaderAt.ReadAt(p, off)
-	if err != nil && !errors.Is(err, io.EOF) {
-		f.err = err
-	}
-	return n, err
 }
 
 // A page of text.Rows rows of text.Columns characters fills A4. A character is 0.6 times as wide as it is high.
