@@ -398,17 +398,14 @@ func extended(s string) (value, charset string) {
 	return percentDecoded(s), charset
 }
 
+// percent matches an escape of an extended value.
+var percent = regexp.MustCompile(`%[0-9A-Fa-f]{2}`)
+
 func percentDecoded(s string) string {
-	var b strings.Builder
-	for s != "" {
-		c := s[0]
-		if code, err := hex.DecodeString(s[1:min(3, len(s))]); c == '%' && err == nil && len(code) == 1 {
-			c, s = code[0], s[2:]
-		}
-		b.WriteByte(c)
-		s = s[1:]
-	}
-	return b.String()
+	return percent.ReplaceAllStringFunc(s, func(escape string) string {
+		code, _ := hex.DecodeString(escape[1:])
+		return string(code)
+	})
 }
 
 // word matches an encoded word (RFC 2047), also with blanks in it.

@@ -7,6 +7,7 @@ package mail
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -405,11 +406,7 @@ func describe(h header, at place) part {
 	p.flowed, p.noBlanks = strings.EqualFold(with["format"], "flowed"), strings.EqualFold(with["delsp"], "yes")
 	disposition, more := params(h.raw("content-disposition"))
 	p.disposition = disposition
-	for _, name := range []string{more["filename"], more["name"], with["name"], with["filename"], at.name} {
-		if p.name == "" {
-			p.name = name
-		}
-	}
+	p.name = cmp.Or(more["filename"], more["name"], with["name"], with["filename"], at.name)
 	p.id = strings.Trim(h.raw("content-id"), "<> ")
 	return p
 }
@@ -437,8 +434,6 @@ func (p part) encrypted() bool { return p.media == "multipart/encrypted" }
 
 // unescapedID decodes a content id from a cid: address (RFC 2392).
 func unescapedID(id string) string {
-	if plain, err := url.PathUnescape(id); err == nil {
-		return plain
-	}
-	return id
+	plain, _ := url.PathUnescape(id)
+	return cmp.Or(plain, id)
 }

@@ -2,6 +2,7 @@ package mail
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"iter"
 	"strconv"
@@ -42,12 +43,7 @@ func (d *dissection) tnef(data []byte, depth int) (said, error) {
 		case isTNEF(content) && depth < maxDepth: // an attached e-mail
 			one, err = d.tnef(content, depth+1)
 		default:
-			if file.name == "" {
-				file.name = title
-			}
-			if file.media == "" {
-				file.media = "application/octet-stream"
-			}
+			file.name, file.media = cmp.Or(file.name, title), cmp.Or(file.media, "application/octet-stream")
 			one, err = d.attachment(file, bytes.NewReader(content))
 		}
 		texts = append(texts, one)
