@@ -178,30 +178,12 @@ func isText(m *mimetype.MIME) bool {
 
 // textByExtension is the media type of a text by its file extension. The bytes of these types do not
 // reliably tell them apart.
-func textByExtension(name string) string {
-	switch strings.ToLower(path.Ext(name)) {
-	case ".txt", ".log":
-		return "text/plain"
-	case ".csv":
-		return "text/csv"
-	case ".tsv":
-		return "text/tab-separated-values"
-	case ".md":
-		return "text/markdown"
-	case ".html", ".htm":
-		return "text/html"
-	case ".css":
-		return "text/css"
-	case ".ics":
-		return "text/calendar"
-	case ".vcf":
-		return "text/vcard"
-	case ".xml":
-		return "text/xml"
-	case ".json":
-		return "application/json"
-	}
-	return ""
+func textByExtension(name string) string { return texts[strings.ToLower(path.Ext(name))] }
+
+var texts = map[string]string{
+	".txt": "text/plain", ".log": "text/plain", ".csv": "text/csv", ".tsv": "text/tab-separated-values", ".md": "text/markdown",
+	".html": "text/html", ".htm": "text/html", ".css": "text/css", ".ics": "text/calendar", ".vcf": "text/vcard", ".xml": "text/xml",
+	".json": "application/json",
 }
 
 // withCharset adds the character set to the media type of a text: the detected one, else UTF-8 if the
@@ -243,13 +225,8 @@ const MaxText = 1 << 20
 // Wordy reports whether a content of that type is readable text: a text of any kind, an e-mail, or a message of Outlook.
 func Wordy(contentType string) bool {
 	media, _, _ := strings.Cut(contentType, ";")
-	switch {
-	case office.Is(media):
-		return false
-	case strings.HasPrefix(media, "text/"), media == Mail, media == office.Outlook, strings.HasSuffix(media, "json"):
-		return true
-	}
-	return strings.HasSuffix(media, "xml") && strings.HasPrefix(media, "application/")
+	words := strings.HasPrefix(media, "text/") || media == Mail || media == office.Outlook || strings.HasSuffix(media, "json")
+	return !office.Is(media) && (words || strings.HasSuffix(media, "xml") && strings.HasPrefix(media, "application/"))
 }
 
 // Paged reports whether a wordy content of that size is laid out on pages by text.Pages. A larger one has one page.

@@ -166,14 +166,10 @@ func (a *archive) usual() (list []relation) {
 	return list
 }
 
-// number is the number that a file's name ends in.
+// number is the number that a file's name ends in, 0 if there is none.
 func number(name string) int {
 	base := strings.TrimSuffix(path.Base(name), path.Ext(name))
-	digits := base[len(strings.TrimRight(base, "0123456789")):]
-	n, err := strconv.Atoi(digits)
-	if err != nil {
-		return 0
-	}
+	n, _ := strconv.Atoi(base[len(strings.TrimRight(base, "0123456789")):])
 	return n
 }
 
@@ -189,10 +185,7 @@ func (d *document) full() bool { return d.b.Len() >= MaxText || d.sum >= MaxText
 
 func (d *document) text() string {
 	text := d.b.String()
-	if len(text) > MaxText {
-		text = strings.ToValidUTF8(text[:MaxText], "")
-	}
-	return text
+	return strings.ToValidUTF8(text[:min(len(text), MaxText)], "")
 }
 
 // readParts reads the parts of a document that its relationships lead to, level by level, then others with

@@ -240,10 +240,8 @@ func (l *limited) ReadAt(p []byte, off int64) (int, error) {
 // clean is the name by which a file is found, in lower case and from the top: programs write it in other
 // cases (ECMA-376-2, 6.2.2.3), with backslashes, or with a slash in front.
 func clean(name string) string {
-	if unescaped, err := url.PathUnescape(name); err == nil {
-		name = unescaped
-	}
-	return strings.ToLower(path.Clean("/" + strings.ReplaceAll(name, `\`, "/"))[1:])
+	unescaped, _ := url.PathUnescape(name)
+	return strings.ToLower(path.Clean("/" + strings.ReplaceAll(cmp.Or(unescaped, name), `\`, "/"))[1:])
 }
 
 // open opens a file of the archive. One that is missing or cannot be read is empty.

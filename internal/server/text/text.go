@@ -245,11 +245,8 @@ func wide(charset string) bool {
 // Beginning drops an incomplete UTF-8 rune at the end of data. It is for the beginning of a text, before it is decoded.
 func Beginning(data []byte) []byte {
 	for i := 1; i < utf8.UTFMax && i <= len(data); i++ {
-		if last := data[len(data)-i:]; utf8.RuneStart(last[0]) {
-			if !utf8.FullRune(last) {
-				return data[:len(data)-i]
-			}
-			break
+		if last := data[len(data)-i:]; utf8.RuneStart(last[0]) && !utf8.FullRune(last) {
+			return data[:len(data)-i]
 		}
 	}
 	return data
