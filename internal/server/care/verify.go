@@ -19,6 +19,7 @@ import (
 	"github.com/archivefs/archivefs/internal/server/blob"
 	"github.com/archivefs/archivefs/internal/server/inspect"
 	"github.com/archivefs/archivefs/internal/server/store"
+	"github.com/archivefs/archivefs/internal/whole"
 )
 
 // Verification is the options of a verification.
@@ -61,7 +62,7 @@ type Verified struct {
 func (v Verified) All() int {
 	n := -v.Removed - v.Fixed
 	for kind, count := range v.Findings {
-		if kind != Unread {
+		if kind != Unread && kind != Incomplete {
 			n += count
 		}
 	}
@@ -323,7 +324,13 @@ func (v *verifying) referenced(ctx context.Context) error {
 
 // content compares one content with its name and with its documents.
 func (v *verifying) content(ctx context.Context, r store.Reference) error {
-	size, sum, err := v.read(ctx, r.Digest)
+	var size int64
+	var sum string
+	content, err := v.Contents.Open(ctx, r.Digest)
+	if err == nil {
+		defer func() { _ = content.Close() }()
+		size, sum, err = v.read(ctx, content)
+	}
 	v.Seen.Contents.Add(1)
 	switch {
 	case errors.Is(err, blob.ErrMissing):
@@ -344,7 +351,7 @@ func (v *verifying) content(ctx context.Context, r store.Reference) error {
 	case r.Documents > 0 && (r.Smallest != size || r.Largest != size):
 		return v.about(ctx, Size, r.Digest, fmt.Sprintf("it has %d bytes, and documents say %s", size, span(r.Smallest, r.Largest)))
 	}
-	return v.pages(ctx, r)
+	return v.inside(ctx, r, content)
 }
 
 // about reports a finding about a content, with its documents.
@@ -360,17 +367,12 @@ func (v *verifying) about(ctx context.Context, kind Kind, digest, text string) e
 }
 
 // read returns the length of a content and its SHA-256, which a fast verification leaves empty.
-func (v *verifying) read(ctx context.Context, digest string) (size int64, sum string, err error) {
+func (v *verifying) read(ctx context.Context, content io.ReadSeeker) (size int64, sum string, err error) {
 	if v.Fast {
-		size, err = length(ctx, v.Contents, digest)
+		size, err = content.Seek(0, io.SeekEnd)
 		v.Seen.Bytes.Add(max(size, 0))
 		return size, "", err
 	}
-	content, err := v.Contents.Open(ctx, digest)
-	if err != nil {
-		return 0, "", err
-	}
-	defer func() { _ = content.Close() }()
 	hash, buffer := sha256.New(), v.buffers.Get().(*[portion]byte) // of Verify
 	defer v.buffers.Put(buffer)
 	p := buffer[:]
@@ -414,6 +416,9 @@ const (
 	Rule     Kind = "rule"     // a row breaks a rule
 	Database Kind = "database" // the database itself is damaged
 	Unread   Kind = "unread"   // the text of a content could not be read, which is no defect
+
+	// Incomplete is a content that visibly lacks its end. The archive has what it was sent, so that is no defect of it.
+	Incomplete Kind = "incomplete"
 )
 
 // named is how many documents a finding names.
@@ -455,23 +460,19 @@ func (f Finding) String() string {
 	return b.String()
 }
 
-// pages compares the number of pages of a PDF or a TIFF with that of its documents, which an older version may
-// have counted. Contents of a bucket, which are read twice then, are compared only if the number is corrected.
-func (v *verifying) pages(ctx context.Context, r store.Reference) error {
-	if v.Fast || r.ContentType != inspect.PDF && r.ContentType != inspect.TIFF {
-		return nil
-	}
-	content, err := v.Contents.Open(ctx, r.Digest)
-	if err != nil {
-		return nil // removed meanwhile
-	}
-	defer func() { _ = content.Close() }()
+// inside checks whether a document's content has its end, which not every client checks before it sends a file, and
+// compares the number of pages of a PDF or a TIFF with that of its documents, which an older version may have counted.
+// It does so for contents of a bucket, which are read twice then, only if the number is corrected.
+func (v *verifying) inside(ctx context.Context, r store.Reference, content io.ReadSeeker) error {
 	at, is := content.(io.ReaderAt)
-	if !is && v.SetPages == nil {
+	if v.Fast || r.ContentType == "" || !is && v.SetPages == nil {
 		return nil
 	}
 	if !is {
 		at = sought{content}
+	}
+	if err := whole.Check(io.NewSectionReader(at, 0, r.Largest)); errors.Is(err, whole.ErrIncomplete) {
+		return v.about(ctx, Incomplete, r.Digest, err.Error())
 	}
 	has := inspect.Pages(at, r.Largest, r.ContentType)
 	if has == 0 || has == r.Fewest && has == r.Most {

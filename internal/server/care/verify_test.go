@@ -1,12 +1,17 @@
 package care_test
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"errors"
+	"image"
+	"image/png"
 	"io"
+	"maps"
 	"os"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -198,6 +203,62 @@ func TestPagesAreCorrected(t *testing.T) {
 			}
 			if err := admin.Close(); err != nil {
 				t.Fatal(err)
+			}
+		}
+	}
+}
+
+// opened counts how often contents are opened.
+type opened struct {
+	care.Contents
+	n *atomic.Int64
+}
+
+func (o opened) Open(ctx context.Context, digest string) (io.ReadSeekCloser, error) {
+	o.n.Add(1)
+	return o.Contents.Open(ctx, digest)
+}
+
+// A content that lacks its end is named, and is no defect: the archive has what it was sent. Each is opened once.
+func TestContentsWithoutTheirEnd(t *testing.T) {
+	o := newOffice(t)
+	s, err := server.Open(t.Context(), server.Options{Data: o.dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var picture bytes.Buffer
+	if err := png.Encode(&picture, image.NewGray(image.Rect(0, 0, 200, 200))); err != nil {
+		t.Fatal(err)
+	}
+	pdf, heic := pdftest.Plain(0), "\x00\x00\x00\x10ftypheic\x00\x00\x00\x00\x00\x00\x00\x10meta12345678\x00\x00\x10\x00mdat"
+	tiff := "II*\x00\x08\x00\x00\x00\x05\x00"
+	halves := map[string]string{"pdf": pdf[:len(pdf)*2/3], "png": picture.String()[:picture.Len()/2], "heic": heic, "tiff": tiff}
+	all := maps.Clone(halves)
+	all["whole pdf"], all["whole png"] = pdf, picture.String()
+	folder, err := s.AddMandator(t.Context(), "Neu")
+	for name, content := range all {
+		if err == nil {
+			_, err = s.AddDocument(t.Context(), server.NewDocument{Folder: folder, Name: name, Created: day, Archived: day}, strings.NewReader(content))
+		}
+	}
+	if err = errors.Join(err, s.Close()); err != nil {
+		t.Fatal(err)
+	}
+	for _, fast := range []bool{false, true} {
+		a, err := care.ViewData(t.Context(), o.dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var n atomic.Int64
+		a.Contents = opened{a.Contents, &n}
+		result, text := verifyArchive(t, a, care.Verification{Fast: fast})
+		if result.All() != 0 || !fast && result.Findings[care.Incomplete] != len(halves) || n.Load() != result.Contents {
+			t.Errorf("fast %v: %+v, %d opened:\n%s", fast, result, n.Load(), text)
+		}
+		for name, content := range halves {
+			found := "incomplete: content " + digestOf(content) + ": the end of the file is missing, as after a cancelled copy\n  document "
+			if strings.Contains(text, found) == fast || strings.Contains(text, ": Neu/"+name) == fast {
+				t.Errorf("fast %v, %s: found\n%s", fast, name, text)
 			}
 		}
 	}
