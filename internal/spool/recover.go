@@ -188,6 +188,11 @@ func (s *Spool) load(id string, l *leftUpload, doubted bool) *Upload {
 	defer u.mu.Unlock()
 	if r.inDoubt() {
 		u.doubt = s.opts.Now() // the last run ended no earlier than that
+		// A reason is shown until the archive has been asked.
+		if r.State.InFlight() && r.Reason == "" {
+			r.Reason = "it is not known whether it was archived: " + errCutOff.Error() + "; the archive is asked"
+			u.rec.Store(&r)
+		}
 	}
 	if reason := unusable(&r, u.Size(), missing); reason != "" {
 		interruptLocked(u, reason)
