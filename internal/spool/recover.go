@@ -284,7 +284,8 @@ func unusable(r *Record, size int64, missing error) string {
 // interruptLocked makes an upload of an earlier run failed.
 // +checklocks:u.mu
 func interruptLocked(u *Upload, reason string) {
-	u.log.Warn(reason)
+	r := u.rec.Load()
+	u.log.WithField("path", archive.Printable(r.Path+"/"+r.Name)).Warn(reason)
 	u.content.seal(true)
 	if !u.durable {
 		if err := u.content.sync(); err != nil {

@@ -514,6 +514,9 @@ func (s *Area) conclude(ctx context.Context, up *spool.Upload, id archive.ID) {
 			s.listAgain(&r)
 		}
 	}
+	for _, empty := range s.doubts.empty(up) {
+		s.Discard(empty)
+	}
 	s.Discard(up)
 }
 
