@@ -87,6 +87,7 @@ func TestRetryLeavesOutWhatIsNotWhole(t *testing.T) {
 		t.Errorf("exit status %d, error %q, output %q", status, stderr, stdout)
 	}
 	wantEntries(t, at, "ganz.txt halb.pdf")
+	wantCall(t, 1, "nothing was sent: 3 uploads are left out; the reasons are above", "uploads", "retry", dir)
 	m.stop()
 	o.running.stop()
 }

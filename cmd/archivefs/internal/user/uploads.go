@@ -143,7 +143,7 @@ func RetryCommand() *cli.Command {
 			"file is never sent.\n\n" +
 			"The command waits for the outcome, unless the service does not answer, or may still be busy with\n" +
 			"an earlier attempt: then the uploads stay pending, with the reason, and are retried. Exit status\n" +
-			"1 says that not all of them are archived.",
+			"1 says that not all of them are archived, or that all were left out.",
 		Flags: append([]cli.Flag{
 			&cli.BoolFlag{Name: "incomplete", Usage: "send incomplete files, too, as they are; needs their IDs"},
 		}, settings.PlaceFlags()...),
@@ -191,6 +191,9 @@ func retryUploads(c *cli.Context) error {
 		u := &leftOut[i]
 		_, werr := fmt.Fprintf(c.App.Writer, "%s  %s  left out: %s\n", u.ID, u.Path, notSent(u, all.dir))
 		err = errors.Join(err, werr)
+	}
+	if len(leftOut) > 0 && len(all.uploads) == 0 {
+		err = errors.Join(err, fmt.Errorf("nothing was sent: %s left out; the reasons are above", command.Doing(len(leftOut), "upload", "is", "are")))
 	}
 	return err
 }
