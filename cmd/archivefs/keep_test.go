@@ -4,10 +4,47 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/archivefs/archivefs/internal/testing/fusetest"
 )
+
+// A service that is silent is named, and Ctrl-C ends the wait for it.
+func TestKeepSaysThatTheServiceIsSilent(t *testing.T) {
+	fusetest.Need(t)
+	isolate(t)
+	o := startOffice(t)
+	dir := t.TempDir()
+	m := o.mount(dir, t.TempDir())
+	mandator := filepath.Join(dir, "My Archive")
+	if err := os.WriteFile(filepath.Join(mandator, "a.txt"), []byte("Guten Tag"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	m.stop()
+	m = o.mount(dir, t.TempDir(), "--timeout", "1h") // which has no content yet
+	if _, err := os.ReadDir(mandator); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct{ path, ends string }{
+		{mandator, "fetches the rest in the background"},
+		{filepath.Join(dir, "inboxes", "Inbox"), "interrupted while the mount waited for the service"},
+	} {
+		o.running.signal(syscall.SIGSTOP)
+		keep := start(t, "keep", tt.path)
+		keep.says("archivefs: waiting for the service, which does not answer; Ctrl-C ends the wait\n")
+		keep.signal(syscall.SIGINT)
+		keep.wantExit(1)
+		if said := keep.said(); strings.Count(said, "does not answer") != 1 || !strings.Contains(said, tt.ends) {
+			t.Errorf("%s: said %q", tt.path, said)
+		}
+		o.running.signal(syscall.SIGCONT)
+	}
+	keep := start(t, "keep", mandator)
+	keep.line(mandator + ": 1 document is kept here, 9 B")
+	keep.wantExit(0)
+	m.stop()
+}
 
 // What is kept reads without the service, after a restart of the mount, too.
 func TestKeep(t *testing.T) {

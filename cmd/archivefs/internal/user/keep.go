@@ -88,7 +88,7 @@ func markAll(c *cli.Context, value string) (marks []marked, err error) {
 	}
 	var failed []error
 	for _, path := range c.Args().Slice() {
-		m, err := mark(path, value)
+		m, err := attended(c, func() (marked, error) { return mark(path, value) })
 		if err != nil {
 			failed = append(failed, fmt.Errorf("%s: %w", path, err))
 			continue
@@ -96,6 +96,30 @@ func markAll(c *cli.Context, value string) (marks []marked, err error) {
 		marks = append(marks, m)
 	}
 	return marks, errors.Join(failed...)
+}
+
+// silentService is said once the service has not answered for longSilence.
+const silentService = "waiting for the service, which does not answer; Ctrl-C ends the wait"
+
+// attended is the result of a call of the file system, which may wait for the service, unless Ctrl-C ends the wait.
+func attended[T any](c *cli.Context, call func() (T, error)) (result T, err error) {
+	done := make(chan struct{})
+	var value T
+	var failed error
+	go func() {
+		defer close(done)
+		value, failed = call()
+	}()
+	for silent := time.After(longSilence); ; {
+		select {
+		case <-done:
+			return value, failed
+		case <-silent:
+			command.Say(c.App.ErrWriter, silentService)
+		case <-c.Done():
+			return result, errors.New("interrupted while the mount waited for the service")
+		}
+	}
 }
 
 // mark sets the attribute keep of a file or directory.
@@ -181,6 +205,10 @@ func awaitKept(c *cli.Context, dir string, marks []marked) error {
 			said = k.Why
 			bar.End()
 			command.Say(c.App.ErrWriter, "%s", k.Why)
+		case k.State != fs.KeptWaiting && said == "" && silence(status.Requests) > 0:
+			said = silentService
+			bar.End()
+			command.Say(c.App.ErrWriter, silentService)
 		case k.State == fs.KeptFetching && bar != nil:
 			bar.Show(&command.Backlog{What: "document", Uploads: k.Missing, Bytes: k.MissingBytes})
 		}
