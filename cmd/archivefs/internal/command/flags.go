@@ -80,12 +80,9 @@ func OnlyOne(c *cli.Context, name string) error {
 	return nil
 }
 
-// DrainFlag bounds how long the end of a mount waits for uploads.
-func DrainFlag() cli.Flag {
-	return &cli.DurationFlag{
-		Name: "drain", EnvVars: Env("DRAIN"), Value: 2 * time.Minute,
-		Usage: "wait at most `DURATION` for uploads at the end; the next mount sends the rest",
-	}
+// DrainFlag bounds how long something waits for uploads, as usage says.
+func DrainFlag(usage string) cli.Flag {
+	return &cli.DurationFlag{Name: "drain", EnvVars: Env("DRAIN"), Value: 2 * time.Minute, Usage: usage}
 }
 
 // ReadDrain is the value of --drain. A negative one is wrong.

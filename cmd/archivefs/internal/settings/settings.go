@@ -61,7 +61,7 @@ func serviceFlags() []cli.Flag {
 		&cli.BoolFlag{Name: "embedded", EnvVars: command.Env("EMBEDDED"), Usage: "mount the embedded service, as without --base-url"},
 		command.DataFlag("keep the embedded service's archive in `DIR`"),
 		&cli.BoolFlag{Name: "sample", EnvVars: command.Env("SAMPLE"), Usage: "fill an empty embedded archive with a sample office archive"},
-		command.DrainFlag(),
+		command.DrainFlag("wait at most `DURATION` for uploads after Ctrl-C, SIGTERM or umount; the next mount sends the rest"),
 		&cli.StringFlag{Name: "upload-limit", EnvVars: command.Env("UPLOAD_LIMIT"), Value: "0", DefaultText: "none", Usage: "send at most so many bytes of contents a second, `RATE`, all connections together"},
 		&cli.StringFlag{Name: "download-limit", EnvVars: command.Env("DOWNLOAD_LIMIT"), Value: "0", DefaultText: "none", Usage: "receive at most so many bytes of contents a second, `RATE`, all connections together"},
 	})

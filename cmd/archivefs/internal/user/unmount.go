@@ -30,14 +30,15 @@ func UnmountCommand() *cli.Command {
 		Name:      "unmount",
 		Usage:     "unmount from another shell",
 		ArgsUsage: "MOUNTPOINT|PROFILE",
-		Description: "Waits for uploads, unmounts, and returns when the mount's process has ended. The next mount sends\n" +
-			"the uploads that remain because the service does not answer or --drain is over.\n\n" +
+		Description: "Waits for uploads for at most --drain, unmounts, and returns when the mount's process has ended,\n" +
+			"which does not wait for them once more. The --drain of the mount does not count here. The next\n" +
+			"mount sends the uploads that remain because the service does not answer or --drain is over.\n\n" +
 			"--force does not wait: programs that have files open get errors, and a file that one of them was\n" +
 			"writing is kept as failed. The process continues in the background until its uploads are\n" +
 			"archived. If you may not abort the mount, its process is killed.",
 		Flags: append([]cli.Flag{
 			&cli.BoolFlag{Name: "force", Usage: "do not wait, also with files open, or when the mount hangs"},
-			command.DrainFlag(),
+			command.DrainFlag("wait at most `DURATION` for uploads, whatever --drain of the mount says"),
 		}, settings.PlaceFlags()...),
 		Action: unmount,
 	}
