@@ -96,6 +96,19 @@ func wantPicture(t *testing.T, path string, pixels int) {
 	}
 }
 
+// The estimate of a picture is that of one page, however many the document has.
+func TestEstimateOfAPage(t *testing.T) {
+	t.Parallel()
+	f := newForeign(t, hostile.Config{Content: hostile.ContentShape{HeadStatus: 405}})
+	id := f.AddDocument(f.bills, hostile.Document{Name: "r.pdf", Content: []byte("x"), Preview: []byte("picture"), Pages: 50})
+	m := f.mount(t, nil)
+	page := m.document(id, "pages", "0002.jpg")
+	if sizes := sh(t, m, fmt.Sprintf(`ls -l "$1/.archivefs/documents/%d/pages" | awk '{ print $5 }' | sort -u`, id)); !strings.Contains(sizes, "\n4194304\n") {
+		t.Errorf("the sizes are %q", sizes)
+	}
+	wantContent(t, page, "picture")
+}
+
 // The contents are those of the document's file: one download serves both, and a second read needs
 // none.
 func TestDocumentsByIDAreCached(t *testing.T) {

@@ -126,7 +126,11 @@ func (k *Kernel) fillSize(f *staging.File, out *fuse.Attr) (exact, known bool) {
 		size, known = f.FormerSize()
 	}
 	if !known {
-		size = view.Estimate(f.Document())
+		pages := f.Document().Pages
+		if f.As != nil && f.As.Key.Representation == archive.Preview {
+			pages = 1
+		}
+		size = view.Estimate(pages)
 	}
 	f.Tell(size)
 	out.Size = uint64(max(size, 0))

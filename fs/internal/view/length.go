@@ -26,9 +26,9 @@ const (
 // corrects a length that is too large; one that is too small would truncate the document.
 const sizePerPage = 2 << 20
 
-// Estimate returns a length in bytes for a document of unknown length.
-func Estimate(doc *archive.Document) int64 {
-	return int64(max(doc.Pages, 1)+1) * sizePerPage
+// Estimate returns a length in bytes for a document of unknown length with so many pages.
+func Estimate(pages int) int64 {
+	return int64(max(pages, 1)+1) * sizePerPage
 }
 
 // Lengths requests the lengths of documents that are not in listings. It is safe for concurrent use.
