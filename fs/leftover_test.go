@@ -174,25 +174,6 @@ func TestMountAfterACrash(t *testing.T) {
 	}
 }
 
-// A file without content that was open at a crash is failed, and forgotten once its name is archived.
-func TestAnEmptyFileThatWasOpenAtACrash(t *testing.T) {
-	o := newOffice(t, nil)
-	m := o.mount(t, nil)
-	dir := m.path("Muster GmbH", "Briefe")
-	empty, other := get(os.Create(filepath.Join(dir, "a.txt")))(t), get(os.Create(filepath.Join(dir, "b.txt")))(t)
-	crashed := m.spoolNow()
-	must(t, errors.Join(empty.Close(), other.Close()))
-	m.remountAfter(crashed)
-	if failed := m.uploads(); len(failed) != 2 || failed[0].Never == "" || !strings.Contains(failed[0].Error, "never closed") {
-		t.Errorf("after a crash: %+v", failed)
-	}
-	must(t, put(filepath.Join(dir, "a.txt"), "now with content"))
-	if failed := m.uploads(); len(failed) != 1 || filepath.Base(failed[0].Path) != "b.txt" {
-		t.Errorf("after its name was archived: %+v", failed)
-	}
-	wantArchived(t, o, o.letters, "a.txt=now with content")
-}
-
 // A file that was removed while open does not come back, and its open handles still work.
 func TestRemovedWhileOpenAndACrash(t *testing.T) {
 	t.Parallel()

@@ -514,9 +514,6 @@ func (s *Area) conclude(ctx context.Context, up *spool.Upload, id archive.ID) {
 			s.listAgain(&r)
 		}
 	}
-	for _, empty := range s.doubts.empty(up) {
-		s.Discard(empty)
-	}
 	s.Discard(up)
 }
 

@@ -205,20 +205,6 @@ func (d *doubts) continued(up *spool.Upload) (all []*spool.Upload) {
 	return all
 }
 
-// empty are the files without content that failed under the name of up: once that is archived, they need no decision.
-func (d *doubts) empty(up *spool.Upload) (all []*spool.Upload) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	r := up.Record()
-	for earlier := range d.looks {
-		was := earlier.Record()
-		if was.State == spool.Lost && !was.Doubtful && earlier.Size() == 0 && was.Path == r.Path && was.Name == r.Name && was.UID == r.UID {
-			all = append(all, earlier)
-		}
-	}
-	return all
-}
-
 // continues reports whether up takes the place of an earlier upload, as the next attempt if the archive may have it.
 func continues(up, earlier *spool.Upload) bool {
 	r, was := up.Record(), earlier.Record()
