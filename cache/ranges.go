@@ -273,13 +273,13 @@ func (d *download) serveRanges(ctx context.Context, t *transfer, answer *archive
 // show lets readers use the ranges, and empties the file.
 func (d *download) show(r *ranges) {
 	r.v.ranges.Store(r)
+	d.c.mu.Lock()
+	defer d.c.unlock()
+	d.c.discountLocked(r.v)
 	r.v.progress.finish(ErrNotKept) // which sends readers to the ranges
 	if r.v.file != nil {
 		_ = r.v.file.Truncate(0) // if it fails, the last reader frees the space
 	}
-	d.c.mu.Lock()
-	defer d.c.unlock()
-	d.c.discountLocked(r.v)
 	if d.version == nil {
 		d.settleLocked(r.v)
 	}
