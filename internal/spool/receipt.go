@@ -10,14 +10,12 @@ import (
 	"hash"
 	"io"
 	"os"
-	"path/filepath"
 	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/archivefs/archivefs/archive"
-	"github.com/archivefs/archivefs/internal/durable"
 )
 
 // Receipt is a line of the receipt log: what the archive confirmed. An upload may have two
@@ -35,16 +33,12 @@ type Receipt struct {
 	UploadedWith []json.Number `json:"uploadedWith,omitempty"`
 }
 
-// syncReceiptsAfter is how much later than the first of them receipts are synced.
-const syncReceiptsAfter = time.Second
-
-// receipts is the receipt log: JSON lines, only ever appended to.
+// receipts is the receipt log: JSON lines, only ever appended to. They are for people: nothing depends on one, so none
+// is synced.
 type receipts struct {
 	mu sync.Mutex
 	// file is nil where none is kept.
 	file *os.File // +checklocks:mu
-	// later syncs what was written, nil while all is.
-	later *time.Timer // +checklocks:mu
 }
 
 // open opens the log at path, which is made when it is not there. A last line that a crash cut
@@ -56,9 +50,6 @@ func (l *receipts) open(path string) error {
 	}
 	if err := endLine(f); err != nil {
 		return errors.Join(fmt.Errorf("receipt log: %w", err), f.Close())
-	}
-	if err := durable.SyncDir(filepath.Dir(path)); err != nil {
-		return errors.Join(err, f.Close())
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -102,7 +93,7 @@ func endLine(f *os.File) error {
 	return err
 }
 
-// add writes a receipt. It is synced a second later: nothing depends on it, so no upload waits for it.
+// add writes a receipt.
 func (l *receipts) add(r *Record, others []archive.ID) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -122,33 +113,18 @@ func (l *receipts) add(r *Record, others []archive.ID) error {
 	if _, err := l.file.Write(append(line, '\n')); err != nil {
 		return fmt.Errorf("write receipt: %w", err)
 	}
-	if l.later == nil {
-		l.later = time.AfterFunc(syncReceiptsAfter, func() { _ = l.sync() }) // a lost line harms nothing
-	}
 	return nil
 }
 
-func (l *receipts) sync() error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.later == nil {
-		return nil
-	}
-	l.later.Stop()
-	l.later = nil
-	return durable.SyncData(l.file)
-}
-
 func (l *receipts) close() error {
-	err := l.sync()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.file == nil {
-		return err
+		return nil
 	}
 	f := l.file
 	l.file = nil
-	return errors.Join(err, f.Close())
+	return f.Close()
 }
 
 const (

@@ -181,18 +181,6 @@ func spooling() []Mutation {
 			Focus: folders(),
 		},
 		{
-			Name: "the receipt log's name is not synced", File: "internal/spool/receipt.go",
-			Old: "if err := durable.SyncDir(filepath.Dir(path)); err != nil {", New: "if err := error(nil); filepath.Dir(path) == \"\" {",
-			Focus:    history.Focus{Kinds: []history.Kind{history.Write, history.Write}, Service: history.Full, Session: crash()},
-			Unneeded: "the receipt log is for people to read; what becomes of an upload does not depend on it",
-		},
-		{
-			Name: "receipts are not synced", File: "internal/spool/receipt.go",
-			Old: "return durable.SyncData(l.file)", New: "return nil",
-			Focus:    history.Focus{Kinds: []history.Kind{history.Write, history.Write}, Service: history.Full, Session: crash()},
-			Unneeded: "the receipt log is for people to read; what becomes of an upload does not depend on it",
-		},
-		{
 			Name: "what a close was told is queued is forgotten by a restart", File: "internal/spool/state.go",
 			Old: "Queued:     {complete: true, queued: true, refused", New: "Queued:     {complete: true, refused", Async: true, Focus: queued(),
 		},
