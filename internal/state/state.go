@@ -193,12 +193,10 @@ func (s *Store) Times(doc archive.ID) Times {
 }
 
 func (s *Store) savedTimes(doc archive.ID) (t Times) {
-	v := s.get(bucketTimes, doc)
-	if len(v) >= timeSize {
-		t.Modified = timeOf(v)
-	}
-	if len(v) == 2*timeSize {
-		t.Changed = timeOf(v[timeSize:])
+	if v := s.get(bucketTimes, doc); len(v) == 2*timeSize {
+		if t.Modified.UnmarshalBinary(v[:timeSize]) != nil || t.Changed.UnmarshalBinary(v[timeSize:]) != nil {
+			return Times{}
+		}
 	}
 	return t
 }
@@ -231,17 +229,8 @@ func (s *Store) keepTimesLocked(doc archive.ID, t Times) {
 	}
 }
 
-// timeSize is the size of a time on disk: Unix seconds in 8 bytes, nanoseconds in 4.
-const timeSize = 12
-
-func timeOf(v []byte) time.Time {
-	return time.Unix(int64(binary.BigEndian.Uint64(v)), int64(binary.BigEndian.Uint32(v[8:]))) //nolint:gosec // the bits of an int64, as written below
-}
-
-func appendTime(v []byte, t time.Time) []byte {
-	v = binary.BigEndian.AppendUint64(v, uint64(t.Unix()))          //nolint:gosec // bits
-	return binary.BigEndian.AppendUint32(v, uint32(t.Nanosecond())) //nolint:gosec // below a billion
-}
+// timeSize is the size of a time on disk, as time.Time.AppendBinary writes it in UTC.
+const timeSize = 15
 
 // saveTimes writes the times that are not in the file, durably.
 func (s *Store) saveTimes() error {
@@ -258,7 +247,14 @@ func (s *Store) saveTimes() error {
 	err := s.db.Update(func(tx *bbolt.Tx) error {
 		b := tx.Bucket([]byte(bucketTimes))
 		for doc, t := range saving {
-			if err := store(b, doc, appendTime(appendTime(nil, t.Modified), t.Changed)); err != nil {
+			v, err := t.Modified.UTC().AppendBinary(nil)
+			if err == nil {
+				v, err = t.Changed.UTC().AppendBinary(v)
+			}
+			if err == nil {
+				err = store(b, doc, v)
+			}
+			if err != nil {
 				return err
 			}
 		}

@@ -86,21 +86,6 @@ func TestTimes(t *testing.T) {
 	}
 }
 
-// Modification times alone lie on disks.
-func TestTimesWithoutAChange(t *testing.T) {
-	path := statePath(t)
-	must(t, open(t, path).Close())
-	db, err := bbolt.Open(path, 0o600, nil)
-	must(t, err)
-	must(t, db.Update(func(tx *bbolt.Tx) error {
-		return tx.Bucket([]byte("times-v1")).Put([]byte{7: 1}, []byte{7: 5, 11: 6})
-	}))
-	must(t, db.Close())
-	if got := open(t, path).Times(1); !got.Modified.Equal(time.Unix(5, 6)) || !got.Changed.IsZero() {
-		t.Errorf("got %v", got)
-	}
-}
-
 func TestKeywords(t *testing.T) {
 	path := statePath(t)
 	s := open(t, path)
