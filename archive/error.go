@@ -49,17 +49,8 @@ const (
 	// service is away, a login page, another server. The request may have taken effect.
 	KindForeign
 
-	kindEnd // must be the last
+	KindEnd // no kind: all are below it
 )
-
-// Kinds returns every kind, for tables that must contain all of them.
-func Kinds() []Kind {
-	kinds := make([]Kind, 0, kindEnd)
-	for k := range kindEnd {
-		kinds = append(kinds, k)
-	}
-	return kinds
-}
 
 var kindNames = [...]string{
 	KindOther:        "failed",

@@ -85,7 +85,7 @@ func (a Adoption) write(target string) error {
 		err = f.Sync()
 	}
 	if err == nil {
-		err = durable.RenameUnsynced(f.Name(), target)
+		err = os.Rename(f.Name(), target)
 	}
 	if err != nil {
 		return durable.Discard(f, err)

@@ -97,18 +97,6 @@ func holdsHere(up *spool.Upload, r *spool.Record) bool {
 	return r.State == spool.Local && up.Size() > 0
 }
 
-// isOpen reports whether a program is writing a file of a running mount, which is to be archived.
-func isOpen(up *spool.Upload, r *spool.Record) bool {
-	return (r.State == spool.Created || r.State.Due()) && !staging.StaysHere(r) && up.Size() > 0
-}
-
-// openInfo describes a file that a program is writing.
-func openInfo(s *spool.Spool, up *spool.Upload, r *spool.Record) UploadInfo {
-	info := uploadInfo(s, up, r)
-	info.State, info.Open, info.Error = StateOpen, true, "a program is writing it"
-	return info
-}
-
 // Reasons of local files that have none of their own.
 const (
 	temporaryStays = "its name, or that of a directory it lies in, is a temporary one, and such a file stays on this machine"

@@ -16,6 +16,7 @@ import (
 	"github.com/archivefs/archivefs/fs/internal/node"
 	"github.com/archivefs/archivefs/fs/internal/remote"
 	"github.com/archivefs/archivefs/fs/internal/rights"
+	"github.com/archivefs/archivefs/fs/internal/staging"
 	"github.com/archivefs/archivefs/fs/internal/view"
 	"github.com/archivefs/archivefs/internal/spool"
 	"github.com/archivefs/archivefs/internal/state"
@@ -250,8 +251,10 @@ func (f *FileSystem) Status() Status {
 		if holdsHere(up, &r) {
 			s.Uploads.Locals = append(s.Uploads.Locals, localInfo(f.staging.Spool, up, &r))
 		}
-		if isOpen(up, &r) {
-			s.Uploads.Open = append(s.Uploads.Open, openInfo(f.staging.Spool, up, &r))
+		if (r.State == spool.Created || r.State.Due()) && !staging.StaysHere(&r) && up.Size() > 0 {
+			info := uploadInfo(f.staging.Spool, up, &r)
+			info.State, info.Open, info.Error = StateOpen, true, "a program is writing it"
+			s.Uploads.Open = append(s.Uploads.Open, info)
 		}
 		if !listed(&r) {
 			continue

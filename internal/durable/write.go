@@ -6,7 +6,7 @@
 // of them is removed by Sweep. An error after the rename says that the name may be gone
 // again after a crash of the machine, not that the file is incomplete.
 //
-// OpenFile and RenameUnsynced spare system calls where small files are made one after the other.
+// OpenFile spares system calls where small files are made one after the other.
 //
 // LockDir keeps other processes out of a directory.
 package durable
@@ -32,26 +32,17 @@ func WriteFile(path string, data []byte, perm os.FileMode) error {
 	if err != nil {
 		return err
 	}
-	if err := fill(f, data, perm); err != nil {
-		return Discard(f, err)
+	_, err = f.Write(data)
+	if err == nil {
+		err = f.Chmod(perm)
 	}
-	if err := Publish(f, path); err != nil {
-		return Discard(f, err)
+	if err == nil {
+		err = Publish(f, path)
 	}
-	if err := f.Close(); err != nil {
-		return fmt.Errorf("close %s: %w", path, err)
+	if err != nil {
+		return Discard(f, fmt.Errorf("write %s: %w", path, err))
 	}
-	return nil
-}
-
-func fill(f *os.File, data []byte, perm os.FileMode) error {
-	if _, err := f.Write(data); err != nil {
-		return fmt.Errorf("write temporary file: %w", err)
-	}
-	if err := f.Chmod(perm); err != nil {
-		return fmt.Errorf("set permissions of temporary file: %w", err)
-	}
-	return nil
+	return f.Close()
 }
 
 // Publish syncs the temporary file f, gives it the name path in the same file system, replacing what is there, and
@@ -142,20 +133,6 @@ func OpenFile(path string, flag int, perm os.FileMode) (*os.File, error) {
 	}
 }
 
-// RenameUnsynced renames as os.Rename does, and syncs nothing. Package os looks at the new name first, to
-// say in its error that it is a directory's.
-func RenameUnsynced(from, to string) error {
-	for {
-		err := unix.Rename(from, to)
-		if !errors.Is(err, unix.EINTR) {
-			if err != nil {
-				return &os.LinkError{Op: "rename", Old: from, New: to, Err: err}
-			}
-			return nil
-		}
-	}
-}
-
 // abreast is how many files and directories are synced concurrently: a file system joins
 // concurrent requests into few writes of its journal.
 const abreast = 32
@@ -232,12 +209,9 @@ func SyncDir(dir string) error {
 		return fmt.Errorf("sync directory: %w", err)
 	}
 	err = d.Sync()
-	closeErr := d.Close()
+	_ = d.Close()
 	if err != nil && !errors.Is(err, syscall.EINVAL) && !errors.Is(err, syscall.ENOTSUP) {
 		return fmt.Errorf("sync directory: %w", err)
-	}
-	if closeErr != nil {
-		return fmt.Errorf("sync directory: %w", closeErr)
 	}
 	return nil
 }

@@ -10,40 +10,13 @@
 //
 // # States
 //
-//	Create
-//	   |
-//	   v      write            Commit              Deliver
-//	created -------> writing --------> committed ---------> sending ----+
-//	            Sync |  |  \                                            |
-//	                 v  |Keep \ Commit(queue)                           +--> confirmed
-//	           promised |       +----> resting, queued --> delivering --+
-//	                    v                 |   ^
-//	                  local        Recall v   | Recommit
-//	                                     recalled
-//
-// What fails is lost if a close returns the error, and failed if one was answered with success before; Retry queues
-// both. Only Commit says that a file is whole: one that failed without it is incomplete, and retried only as it is. An
-// empty one is never committed.
-//
-// state.go has what follows from each state, and the table of transitions; docs/ARCHITECTURE.md ("The states of a
-// written file") has both, too.
-//
-// An upload is volatile until somebody is told that it is safe, or it might be kept: nothing of it is synced, and its
-// record says so. In another run of the machine it is unusable and never sent, because what a crash left may be older
-// than what was sent. From the record that makes it durable on every record is.
-//
-// An upload that was not closed when the program or the machine stopped is not complete: it comes back as failed or
-// lost, and is never sent by itself. One that was recalled from the queue and not changed since is complete and still
-// queued. One that was sending comes back so, and Deliver looks at the archive before it sends anything. Records that
-// cannot be read, or are of a later version, come back as unusable and stay on disk as they are.
+// state.go has what follows from each state, and the table of transitions, as has docs/ARCHITECTURE.md ("The states of a
+// written file"). Only Commit says that a file is whole: one that failed without it is incomplete, and retried only as
+// it is. An empty one is never committed.
 //
 // # Exactly once
 //
-// Before the first byte is sent, the record says which external id is the idempotency key, and which documents of that
-// name the folder had (the baseline). After an end in doubt Deliver looks in the folder, and repeats, with the same
-// key, only what several looks over some time do not show. What cannot be decided is failed, with the reason, and never
-// sent again without a look. docs/ARCHITECTURE.md ("Look before repeat", "What is certain, on which service") has the
-// rules and their limits.
+// docs/ARCHITECTURE.md ("Look before repeat", "What is certain, on which service") has the rules and their limits.
 //
 // # Locks
 //

@@ -40,7 +40,7 @@ func TestArrivedFileIsListed(t *testing.T) {
 			e := tree.NewEntry(name, nil, &f.Leaf)
 			f.standFor(d, e)
 			d.Add(e)
-			s.Delivery.become(f, d, s.Delivery.confirmed(&r, 2, d), r.Splits())
+			s.Delivery.become(f, d, d.Kind().Confirmed(&r, 2, d.Document(2), r.Changed), r.Splits())
 			f.detach()
 			service.Docs = append(service.Docs, archive.Document{ID: 2, Name: name, Pages: 3})
 			lists("the folder", c.again, open)

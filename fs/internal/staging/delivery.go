@@ -404,7 +404,7 @@ func (v *delivery) ArrivedLocked(ctx context.Context, f *File, up *spool.Upload,
 	}
 	v.s.cacheBytes(up, id)
 	if d := f.lastPlaceLocked(); d != nil {
-		v.become(f, d, v.confirmed(&r, id, d), r.Splits())
+		v.become(f, d, d.Kind().Confirmed(&r, id, d.Document(id), r.Changed), r.Splits())
 		f.detach()
 	} else { // recovered and not shown yet, or not any more
 		v.s.listAgain(&r)
@@ -429,11 +429,6 @@ func (v *delivery) giveWayLocked(f *File, up *spool.Upload, r *spool.Record) {
 	_, name := f.Place()
 	f.Remove()
 	v.s.Changed(d, []string{name})
-}
-
-// confirmed returns the document as far as it is known without a listing.
-func (v *delivery) confirmed(r *spool.Record, id archive.ID, d *tree.Dir) *archive.Document {
-	return d.Kind().Confirmed(r, id, d.Document(id), r.Changed)
 }
 
 // become makes the file stand for doc. If the service may have made others of it, they have to be listed.

@@ -23,7 +23,7 @@ func Recover(s *Area) {
 		switch {
 		case nothingIn(&r):
 			s.Discard(up)
-		case r.State == spool.Local && (old(s, &r) || !r.Forgotten.IsZero()):
+		case r.State == spool.Local && (StaysHere(&r) && s.Service.Now().Sub(r.Changed) > junkAge || !r.Forgotten.IsZero()):
 			putAway(s, up, &r)
 		case r.State == spool.Confirmed && r.Directory:
 			s.Folders.made(up, r.Document)
@@ -50,11 +50,6 @@ func Recover(s *Area) {
 			s.Queue.Add(up)
 		}
 	}
-}
-
-// old reports whether a file that is never uploaded has not changed for junkAge.
-func old(s *Area, r *spool.Record) bool {
-	return StaysHere(r) && s.Service.Now().Sub(r.Changed) > junkAge
 }
 
 // putAway takes an old temporary file out of its folder and keeps its bytes for another junkAge. An

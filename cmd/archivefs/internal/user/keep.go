@@ -88,7 +88,7 @@ func markAll(c *cli.Context, value string) (marks []marked, err error) {
 	}
 	var failed []error
 	for _, path := range c.Args().Slice() {
-		m, err := attended(c, func() (marked, error) { return mark(path, value) })
+		m, err := attended(c, path, value)
 		if err != nil {
 			failed = append(failed, fmt.Errorf("%s: %w", path, err))
 			continue
@@ -101,24 +101,22 @@ func markAll(c *cli.Context, value string) (marks []marked, err error) {
 // silentService is said once the service has not answered for longSilence.
 const silentService = "waiting for the service, which does not answer; Ctrl-C ends the wait"
 
-// attended is the result of a call of the file system, which may wait for the service, unless Ctrl-C ends the wait.
-func attended[T any](c *cli.Context, call func() (T, error)) (result T, err error) {
-	done := make(chan struct{})
-	var value T
-	var failed error
+// attended is mark, which may wait for the service, unless Ctrl-C ends the wait.
+func attended(c *cli.Context, path, value string) (marked, error) {
+	said := time.AfterFunc(longSilence, func() { command.Say(c.App.ErrWriter, silentService) })
+	defer said.Stop()
+	var m marked
+	done := make(chan error, 1)
 	go func() {
-		defer close(done)
-		value, failed = call()
+		made, err := mark(path, value)
+		m = made
+		done <- err
 	}()
-	for silent := time.After(longSilence); ; {
-		select {
-		case <-done:
-			return value, failed
-		case <-silent:
-			command.Say(c.App.ErrWriter, silentService)
-		case <-c.Done():
-			return result, errors.New("interrupted while the mount waited for the service")
-		}
+	select {
+	case err := <-done:
+		return m, err
+	case <-c.Done():
+		return marked{}, errors.New("interrupted while the mount waited for the service")
 	}
 }
 
