@@ -1,7 +1,6 @@
 package fs
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -25,9 +24,6 @@ import (
 // mount does, except for what requires the archive service.
 type Kept struct{ Spool *spool.Spool }
 
-// mayBeArchived is the reason of an interrupted upload that has none of its own.
-const mayBeArchived = "it was being sent, and the archive may have it already"
-
 // List returns what the archive does not have, or may not have, oldest first. It includes local files
 // (StateLocal), because without a mount no folder shows them.
 func (k Kept) List() []UploadInfo {
@@ -38,11 +34,7 @@ func (k Kept) List() []UploadInfo {
 		case holdsHere(up, &r):
 			list = append(list, localInfo(k.Spool, up, &r))
 		case listed(&r):
-			info := uploadInfo(k.Spool, up, &r)
-			if r.State.InFlight() {
-				info.Error = cmp.Or(info.Error, mayBeArchived)
-			}
-			list = append(list, info)
+			list = append(list, uploadInfo(k.Spool, up, &r))
 		}
 	}
 	return list

@@ -70,7 +70,7 @@ func TestKeptUploadInFlight(t *testing.T) {
 	cutOff(t, dir, up)
 	k = keptIn(t, dir)
 	list := k.List()
-	if len(list) != 1 || list[0].State != "pending" || list[0].Error != mayBeArchived {
+	if len(list) != 1 || list[0].State != "pending" || list[0].Error != "it was being sent, and the archive may have it already" {
 		t.Fatalf("%+v", list)
 	}
 	f, name, modified, err := k.Open(up.ID())

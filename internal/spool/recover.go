@@ -187,10 +187,9 @@ func (s *Spool) load(id string, l *leftUpload, doubted bool) *Upload {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if r.inDoubt() {
-		u.doubt = s.opts.Now() // the last run ended no earlier than that
-		// A reason is shown until the archive has been asked.
-		if r.State.InFlight() && r.Reason == "" {
-			r.Reason = "it is not known whether it was archived: " + errCutOff.Error() + "; the archive is asked"
+		u.doubt = s.opts.Now()                    // the last run ended no earlier than that
+		if r.State.InFlight() && r.Reason == "" { // shown until the archive has been asked
+			r.Reason = "it was being sent, and the archive may have it already"
 			u.rec.Store(&r)
 		}
 	}

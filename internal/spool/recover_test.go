@@ -79,7 +79,7 @@ func TestWhatWasCutOffSaysWhyItWaits(t *testing.T) {
 		u.mu.Unlock()
 		must(t, err)
 		r := again(t, reopen(t, s), u).Record()
-		const why = "it is not known whether it was archived: the program or the machine stopped while it was sent; the archive is asked"
+		const why = "it was being sent, and the archive may have it already"
 		if r.State != state || r.Reason != why {
 			t.Errorf("%s, reason %q; want %s, %q", r.State, r.Reason, state, why)
 		}
