@@ -29,7 +29,7 @@ type Store struct {
 
 // The buckets; keys are IDs as 8 bytes, big endian.
 const (
-	bucketTimes    = "times-v1"          // document: modification time, and since it is kept the change time (appendTime)
+	bucketTimes    = "times-v2"          // document: modification time, then change time (timeSize)
 	bucketKeywords = "keywords-v1"       // inbox document: JSON array of strings
 	bucketDefaults = "defaults-v1"       // folder: JSON object of attributes by their names
 	bucketFolders  = "kept-folders-v1"   // folder: JSON of Kept
