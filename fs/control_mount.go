@@ -120,10 +120,14 @@ func uploadInfo(s *spool.Spool, up *spool.Upload, r *spool.Record) UploadInfo {
 	if r.State.IsFailed() {
 		state = "failed"
 	}
+	why := reason
+	if why == "" && r.State.InFlight() && up.Sent() == 0 { // cut off: nobody has looked for it yet
+		why = "it was being sent, and the archive may have it already"
+	}
 	return UploadInfo{
 		ID: r.ID, State: state, Path: archive.Printable(r.Path + "/" + r.Name), Size: up.Size(),
 		Changed: r.Changed, Directory: r.Directory, Inbox: r.Inbox, Incomplete: r.Incomplete(), Never: neverSent(up, r),
-		Rests: staging.Rests(r), Waits: r.State.InQueue() && reason != "" && !staging.Rests(r), InDoubt: r.WaitsInDoubt(), Error: archive.Printable(reason),
+		Rests: staging.Rests(r), Waits: r.State.InQueue() && reason != "" && !staging.Rests(r), InDoubt: r.WaitsInDoubt(), Error: archive.Printable(why),
 	}
 }
 

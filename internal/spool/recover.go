@@ -187,11 +187,7 @@ func (s *Spool) load(id string, l *leftUpload, doubted bool) *Upload {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if r.inDoubt() {
-		u.doubt = s.opts.Now()                    // the last run ended no earlier than that
-		if r.State.InFlight() && r.Reason == "" { // shown until the archive has been asked
-			r.Reason = "it was being sent, and the archive may have it already"
-			u.rec.Store(&r)
-		}
+		u.doubt = s.opts.Now() // the last run ended no earlier than that
 	}
 	if reason := unusable(&r, u.Size(), missing); reason != "" {
 		interruptLocked(u, reason)

@@ -69,23 +69,6 @@ func TestRecover(t *testing.T) {
 	}
 }
 
-// What was cut off while it was sent says why it waits, before anybody has asked the archive.
-func TestWhatWasCutOffSaysWhyItWaits(t *testing.T) {
-	for from, state := range map[State]State{Committed: Sending, Queued: Delivering} {
-		s, _ := open(t, t.TempDir())
-		u := inState(t, s, from)
-		u.mu.Lock()
-		err := u.transitLocked(onSend, synced, func(r *Record) { r.SentID, r.SentName, r.SentSHA256 = "archivefs-1", r.Name, r.SHA256 })
-		u.mu.Unlock()
-		must(t, err)
-		r := again(t, reopen(t, s), u).Record()
-		const why = "it was being sent, and the archive may have it already"
-		if r.State != state || r.Reason != why {
-			t.Errorf("%s, reason %q; want %s, %q", r.State, r.Reason, state, why)
-		}
-	}
-}
-
 // toFile moves the bytes of an upload into its file.
 func toFile(t *testing.T, u *Upload) {
 	t.Helper()
