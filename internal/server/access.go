@@ -71,7 +71,7 @@ func (f *front) logged(next http.Handler) http.Handler {
 		var body *inbound
 		if r.Body != nil && r.Body != http.NoBody {
 			// net/http checks the body of its own request to learn whether the client was told to send it.
-			body = &inbound{ReadCloser: r.Body, w: w}
+			body = &inbound{ReadCloser: r.Body, w: w, expected: r.Header.Get("Expect") != ""}
 			own := *r
 			own.Body = body
 			r = &own
@@ -80,7 +80,7 @@ func (f *front) logged(next http.Handler) http.Handler {
 		defer func() {
 			f.counters.end(w, time.Since(began))
 			f.note(w, r, began)
-			w.finish(body == nil || body.ended)
+			w.finish(body)
 		}()
 		next.ServeHTTP(w, r)
 	})

@@ -56,7 +56,9 @@ func (h contentHandlers) documentPDF(w *response, r *request, id archive.ID) err
 	if err := p.Err(); err != nil {
 		return err
 	}
-	bytesOnly(r)
+	if unit, _, _ := strings.Cut(r.Header.Get("Range"), "="); !strings.EqualFold(strings.TrimSpace(unit), "bytes") {
+		r.Header.Del("Range") // of another unit (RFC 9110, section 14.2), which net/http would refuse
+	}
 	if !h.noRange && strings.Count(r.Header.Get("Range"), ",") >= maxRanges {
 		w.unsatisfiable("too many ranges")
 		return nil
@@ -236,14 +238,6 @@ const (
 
 // maxRanges is how many ranges of one request are answered; a viewer asks for a few.
 const maxRanges = 16
-
-// bytesOnly ignores a Range of another unit, as RFC 9110, section 14.2 wants; net/http would refuse it.
-func bytesOnly(r *request) {
-	unit, _, _ := strings.Cut(r.Header.Get("Range"), "=")
-	if !strings.EqualFold(strings.TrimSpace(unit), "bytes") {
-		r.Header.Del("Range")
-	}
-}
 
 // oneRange matches a Range field with one range.
 var oneRange = regexp.MustCompile(`^bytes=([0-9]{1,18}-[0-9]{0,18}|-[0-9]{1,18})$`)

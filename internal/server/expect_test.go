@@ -59,3 +59,31 @@ func TestARefusalDoesNotWaitForTheBody(t *testing.T) {
 		})
 	}
 }
+
+// What was asked for and is refused in its middle gets its answer, although it is still being sent (RFC 9112, section 9.6).
+func TestARefusalInTheMiddleOfABody(t *testing.T) {
+	t.Parallel()
+	h := start(t)
+	furnish(t, h)
+	conn := raw(t, h.serving(), "POST /api/v2/file-upload HTTP/1.1\r\nHost: h\r\nExpect: 100-continue\r\nAPI-Key: "+testKey+
+		"\r\nContent-Type: multipart/form-data; boundary=XX\r\nContent-Length: 99999999\r\n\r\n")
+	if err := conn.SetDeadline(time.Now().Add(time.Minute)); err != nil {
+		t.Fatal(err)
+	}
+	answers := bufio.NewReader(conn)
+	if got, err := http.ReadResponse(answers, nil); err != nil || got.StatusCode != http.StatusContinue {
+		t.Fatalf("%v, %v", got, err)
+	}
+	if _, err := io.WriteString(conn, "--XX\r\nContent-Disposition: form-data; name=\"unknown\"; filename=\"f\"\r\n\r\n"+strings.Repeat("x", 8<<20)); err != nil {
+		t.Fatalf("the rest of what is being sent: %v", err)
+	}
+	got, err := http.ReadResponse(answers, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	body, err := io.ReadAll(got.Body)
+	if _, _ = got.Body.Close(), conn.Close(); err != nil || !got.Close {
+		t.Errorf("%v, %v", err, got.Header)
+	}
+	wantProblem(t, answer{status: got.StatusCode, header: got.Header, body: string(body)}, http.StatusBadRequest, "unknown")
+}

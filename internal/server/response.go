@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/archivefs/archivefs/archive"
 	"github.com/archivefs/archivefs/internal/pace"
@@ -120,12 +121,27 @@ func (w *response) sent(watched bool, n int64, err error) error {
 }
 
 // finish is called when the handler returns. It cuts an answer to a client that was too slow, so
-// that nobody takes a part of it for the whole.
-func (w *response) finish(bodyRead bool) {
+// that nobody takes a part of it for the whole. The request may have no body (nil).
+func (w *response) finish(body *inbound) {
 	if w.progress.Writes.Expired() {
 		panic(http.ErrAbortHandler)
 	}
-	w.progress.Finish(bodyRead)
+	if body != nil && body.expected && !body.ended && w.received > 0 && w.progress.HTTP1 {
+		w.linger(body)
+	}
+	w.progress.Finish(body == nil || body.ended)
+}
+
+// lingering is for how long a client may go on sending once it was answered.
+const lingering = 5 * time.Second
+
+// linger takes what a client still sends that was told to send and is refused: if the connection were closed at once, as
+// net/http does after Expect, the client would lose the answer (RFC 9112, section 9.6).
+func (w *response) linger(body *inbound) {
+	control := http.NewResponseController(w)
+	if errors.Join(control.Flush(), control.SetReadDeadline(time.Now().Add(lingering))) == nil {
+		_, _ = io.Copy(io.Discard, body.ReadCloser)
+	}
 }
 
 // Unwrap lets http.ResponseController find the connection.
@@ -137,7 +153,7 @@ func (w *response) json(value any) error {
 	if err != nil {
 		return fmt.Errorf("encode answer: %w", err)
 	}
-	w.body("application/json", body)
+	w.body(http.StatusOK, "application/json", body)
 	return nil
 }
 
@@ -152,13 +168,13 @@ func (w *response) stream(write func(out *bufio.Writer)) {
 
 // text answers text/plain.
 func (w *response) text(s string) {
-	w.body("text/plain; charset=utf-8", []byte(s))
+	w.body(http.StatusOK, "text/plain; charset=utf-8", []byte(s))
 }
 
 // foreign sends bytes derived from an uploaded file. No browser may guess their type.
 func (w *response) foreign(contentType string, body []byte) {
 	w.Header().Set("X-Content-Type-Options", "nosniff")
-	w.body(contentType, body)
+	w.body(http.StatusOK, contentType, body)
 }
 
 // done ends a change: with 200 and no body, or with its error, which may name a field.
@@ -171,19 +187,20 @@ func (w *response) done(field string, err error) error {
 	return nil
 }
 
-// body answers 200. A failed write is ignored: if the client is gone, the operation has still succeeded.
-func (w *response) body(contentType string, body []byte) {
+// body answers. A failed write is ignored: if the client is gone, the operation has still succeeded.
+func (w *response) body(status int, contentType string, body []byte) {
 	w.Header().Set("Content-Type", contentType)
 	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
-	w.WriteHeader(http.StatusOK)
+	w.WriteHeader(status)
 	_, _ = w.Write(body)
 }
 
 // inbound is a request's body. It ends with an error of KindTimeout if the sender is too slow.
 type inbound struct {
 	io.ReadCloser
-	w     *response
-	ended bool
+	w        *response
+	expected bool // it had Expect: 100-continue (RFC 9110, section 10.1.1)
+	ended    bool
 }
 
 func (b *inbound) Read(p []byte) (int, error) {
@@ -370,12 +387,7 @@ func (w *response) problem(status int, p problem) {
 		p.Instance = "urn:archivefs:request:" + w.id
 	}
 	w.refused = strings.TrimPrefix(p.Type, problemPrefix)
-	body, err := json.Marshal(p)
-	if err != nil { // strings and numbers always encode
-		body = nil
-	}
-	w.Header().Set("Content-Type", "application/problem+json")
+	body, _ := json.Marshal(p) // strings and numbers always encode
 	w.Header().Set("Cache-Control", "no-store")
-	w.WriteHeader(status)
-	_, _ = w.Write(body)
+	w.body(status, "application/problem+json", body)
 }

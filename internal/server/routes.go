@@ -312,7 +312,7 @@ func openAPI(describe func() ([]byte, error)) handler {
 		if err != nil {
 			return err
 		}
-		w.body("application/json", text)
+		w.body(http.StatusOK, "application/json", text)
 		return nil
 	}
 }

@@ -322,7 +322,10 @@ func (h *Handle) count(up *spool.Upload) {
 // half-written. If there are others, the bytes are made durable before the handle stops counting as a writer, so that
 // no other close archives them while this one may still return an error.
 func (h *Handle) end(up *spool.Upload) (last bool, err error) {
-	answered := h.amongOthers()
+	f := h.File
+	f.Mu.Lock()
+	answered := f.writing > 1 || f.writing == 1 && h.wrote == nil
+	f.Mu.Unlock()
 	if answered {
 		err = h.answer(up)
 	}
@@ -331,14 +334,6 @@ func (h *Handle) end(up *spool.Upload) (last bool, err error) {
 		err = h.answer(up)
 	}
 	return !others, err
-}
-
-// amongOthers reports whether other handles are writers of the file.
-func (h *Handle) amongOthers() bool {
-	f := h.File
-	f.Mu.Lock()
-	defer f.Mu.Unlock()
-	return f.writing > 1 || f.writing == 1 && h.wrote == nil
 }
 
 // answer makes the bytes durable for a close that returns success before the file is finished: from

@@ -178,9 +178,6 @@ func (r *repeats) note(up *spool.Upload) {
 	if _, known := r.places[up]; known {
 		return
 	}
-	if r.places == nil {
-		r.places, r.at = map[*spool.Upload]place{}, map[place][]*spool.Upload{}
-	}
 	r.places[up] = p
 	r.at[p] = append(r.at[p], up)
 }
@@ -248,9 +245,6 @@ func (r *repeats) await(up *spool.Upload, now time.Time, settle time.Duration) b
 	defer r.mu.Unlock()
 	if _, known := r.places[up]; until.IsZero() || !known {
 		return false
-	}
-	if r.awaited == nil {
-		r.awaited = map[*spool.Upload]time.Time{}
 	}
 	r.awaited[up] = until
 	return true

@@ -125,6 +125,7 @@ func New(c Config, now func() time.Time) *Area {
 	}
 	s.Delivery, s.Placing, s.Folders = delivery{s}, placing{s}, queuedFolders{s}
 	s.Queue = background.New(s.People.queued(s.attempt), s.deliverable, whose, now)
+	s.repeats = repeats{places: map[*spool.Upload]place{}, at: map[place][]*spool.Upload{}, awaited: map[*spool.Upload]time.Time{}}
 	s.doubts = doubts{look: s.Queue.Add, discard: s.Discard, looks: map[*spool.Upload]look{}}
 	s.Queue.Busy = func() bool { return time.Since(time.Unix(0, s.queued.Load())) < busy }
 	return s
