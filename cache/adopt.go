@@ -20,7 +20,7 @@ import (
 // Adoption is a complete file that was uploaded to the service.
 type Adoption struct {
 	Path string
-	// Body is its content instead, of Size bytes, if Path is empty.
+	// Body is its content instead, of Size bytes and at most 64 MiB, if Path is empty.
 	Body io.ReaderAt
 	Size int64
 	// ETag is the service's, empty if unknown.
@@ -67,27 +67,20 @@ func (c *Content) adopt(key Key, a Adoption) error {
 	return nil
 }
 
-// write makes a file of the body. A crash of the machine may lose it, or tear it if it has a check: it is only cached.
+// write makes a file of the body. A crash may lose it, or tear it, which its check shows: it is only cached.
 func (a Adoption) write(target string) error {
-	dir := filepath.Dir(target)
-	f, err := durable.CreateTemp(dir)
+	const flag = os.O_WRONLY | os.O_CREATE | os.O_EXCL
+	f, err := durable.OpenFile(target, flag, 0o600)
 	if errors.Is(err, fs.ErrNotExist) {
-		if err := os.MkdirAll(dir, 0o700); err != nil {
+		if err := os.MkdirAll(filepath.Dir(target), 0o700); err != nil {
 			return err
 		}
-		f, err = durable.CreateTemp(dir)
+		f, err = durable.OpenFile(target, flag, 0o600)
 	}
 	if err != nil {
 		return err
 	}
-	_, err = io.Copy(f, io.NewSectionReader(a.Body, 0, a.Size))
-	if err == nil && !checkable(a.Size) {
-		err = f.Sync()
-	}
-	if err == nil {
-		err = os.Rename(f.Name(), target)
-	}
-	if err != nil {
+	if _, err := io.Copy(f, io.NewSectionReader(a.Body, 0, a.Size)); err != nil {
 		return durable.Discard(f, err)
 	}
 	return f.Close()
@@ -152,13 +145,11 @@ func (c *Content) describe(key Key, a Adoption) (name fileName, modified time.Ti
 
 // describe is Content.describe for what is no file yet.
 func (a Adoption) describe(key Key, limit int64, now time.Time) (name fileName, modified time.Time, err error) {
-	if a.Size > limit {
+	if a.Size > limit || !checkable(a.Size) {
 		return fileName{}, time.Time{}, ErrTooLarge
 	}
 	name = fileName{key: key, size: a.Size, fetched: now, print: a.Print, etag: a.ETag, tag: newTag()}
-	if checkable(name.size) {
-		name.check, err = a.check(io.NewSectionReader(a.Body, 0, a.Size))
-	}
+	name.check, err = a.check(io.NewSectionReader(a.Body, 0, a.Size))
 	return name, now, err
 }
 

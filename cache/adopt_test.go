@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -150,5 +151,27 @@ func TestAdoptedFilesArePrivate(t *testing.T) {
 		if err != nil || info.Mode().Perm() != 0o600 {
 			t.Errorf("a file of mode %v has %v, %v in the cache", mode, info.Mode(), err)
 		}
+	}
+}
+
+// What is adopted from a reader is in a file at once, so a crash of the machine can leave any bytes of that.
+func TestABodyThatACrashTore(t *testing.T) {
+	const content = "as uploaded"
+	for name, torn := range map[string]string{"shorter": "as up", "zeros": strings.Repeat("\x00", len(content))} {
+		t.Run(name, func(t *testing.T) {
+			s := newShelf(t, 100)
+			body := cache.Adoption{Body: strings.NewReader(content), Size: int64(len(content)), Print: forever.Print}
+			if err := s.Adopt(key(1), body); err != nil {
+				t.Fatal(err)
+			}
+			wantBytes(t, s.open(key(1), ever, unasked(t)), content)
+			s.restart()
+			if err := os.WriteFile(s.files()[0], []byte(torn), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			s.restart()
+			sv := script(whole("from the service", ""))
+			wantBytes(t, s.open(key(1), ever, sv.fetch), "from the service")
+		})
 	}
 }

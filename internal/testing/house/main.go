@@ -63,7 +63,7 @@ func limits() []limit {
 			"fs/internal/change: fs/internal/staging.Commit": 11,
 			"fs/internal/node: fs/internal/tree.Mu":          9,
 		}},
-		{kind: product, bound: 75_988},
+		{kind: product, bound: 75_979},
 	}
 }
 
