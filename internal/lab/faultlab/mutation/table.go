@@ -67,7 +67,7 @@ func rules() []Mutation {
 		},
 		{
 			Name: "a close ends before its bytes are accepted", File: "fs/internal/staging/handle.go",
-			Old: "answered := h.amongOthers()\n", New: "answered := h.amongOthers() && h.stopWriting() && h.File == nil\n", Async: true,
+			Old: "if answered {\n", New: "if answered = answered && h.stopWriting() && h.File == nil; answered {\n", Async: true,
 			Focus: history.Focus{
 				Kinds: slices.Repeat([]history.Kind{history.Two}, 6),
 				Session: history.Session{
